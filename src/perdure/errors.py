@@ -1,0 +1,207 @@
+"""What can go wrong, sorted by what the caller can do about it. HTTP is unknown here."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class PerdureError(Exception):
+    """Something in Perdure went wrong."""
+
+    code: ClassVar[str] = "error"
+    """A stable word for programs; the message is for people and may be reworded."""
+    zh: ClassVar[str] = "Perdure 出错了。"
+    """The class's own sentence in Chinese; the docstring's first line is the English one."""
+
+    def __init__(self, detail: str = "", *, field: str | None = None) -> None:
+        self.detail = detail
+        self.field = field
+        super().__init__(self.message("en"))
+
+    def message(self, language: str = "en") -> str:
+        """The sentence for a person: what is wrong, where, and the detail if there is one.
+
+        Details are written by us and never contain memory text.
+        """
+        doc = (type(self).__doc__ or "").strip().splitlines()
+        sentence = self.zh if language.startswith("zh") else (doc[0] if doc else self.code)
+        where = f"{self.field}: " if self.field else ""
+        return f"{where}{sentence} {self.detail}".rstrip()
+
+
+# ── the request must change ──────────────────────────────────────────────────────────────────────
+
+
+class Rejected(PerdureError):
+    """The request cannot succeed as it stands."""
+
+    code = "rejected"
+    zh = "请求无法按现状完成。"
+
+
+class TooLarge(Rejected):
+    """The request is larger than the limit."""
+
+    code = "too_large"
+    zh = "请求超过了大小上限。"
+
+
+class ContentTooLong(Rejected):
+    """The statement is longer than a memory may be."""
+
+    code = "content_too_long"
+    zh = "内容超过了一条记忆的长度上限。"
+
+
+class ProjectKeyRequired(Rejected):
+    """A project memory needs a project key."""
+
+    code = "project_key_required"
+    zh = "项目级记忆需要项目标识。"
+
+
+class LimitReached(Rejected):
+    """No further memory fits; delete or dismiss some first."""
+
+    code = "memory_limit_reached"
+    zh = "记忆数量已达上限，请先删除或忽略一些。"
+
+
+class Duplicate(Rejected):
+    """The same statement is already stored."""
+
+    code = "memory_duplicate"
+    zh = "相同的记忆已经存在。"
+
+    def __init__(self, detail: str = "", *, item: str, restorable: bool = False) -> None:
+        self.item = item
+        self.restorable = restorable
+        super().__init__(detail, field="content")
+
+
+class NotFound(Rejected):
+    """There is no such thing here."""
+
+    code = "not_found"
+    zh = "这里没有这一项。"
+
+
+class Stale(Rejected):
+    """It was changed meanwhile; read it again first."""
+
+    code = "stale"
+    zh = "内容已被改动，请重新读取后再试。"
+
+
+# ── who asks must change ─────────────────────────────────────────────────────────────────────────
+
+
+class Unauthenticated(PerdureError):
+    """It is not known who asks."""
+
+    code = "unauthenticated"
+    zh = "无法确认请求者的身份。"
+
+
+class Forbidden(PerdureError):
+    """Whoever asks may not do this."""
+
+    code = "forbidden"
+    zh = "没有权限执行此操作。"
+
+
+# ── trying again later may help ──────────────────────────────────────────────────────────────────
+
+
+class Unavailable(PerdureError):
+    """A part that is needed does not answer now; try again later."""
+
+    code = "unavailable"
+    zh = "所需的部件暂时没有响应，请稍后再试。"
+
+    def __init__(
+        self, detail: str = "", *, field: str | None = None, retry_after: float | None = None
+    ) -> None:
+        self.retry_after = retry_after
+        """Seconds the other side asked us to wait, if it said so."""
+        super().__init__(detail, field=field)
+
+
+class TooMany(Unavailable):
+    """The other side is being asked too often."""
+
+    code = "too_many"
+    zh = "请求过于频繁。"
+
+
+class ModelUnavailable(Unavailable):
+    """The model endpoint does not answer."""
+
+    code = "model_unavailable"
+    zh = "模型端点没有响应。"
+
+
+class ModelBusy(ModelUnavailable):
+    """The model endpoint asks us to slow down."""
+
+    code = "model_busy"
+    zh = "模型端点要求降低频率。"
+
+
+class ReplyUnusable(PerdureError):
+    """The model answered with something that cannot be read."""
+
+    code = "reply_unusable"
+    zh = "模型的回复无法解析。"
+
+
+class ReplyCutOff(ReplyUnusable):
+    """The model's reply was cut off before its end."""
+
+    code = "reply_cut_off"
+    zh = "模型的回复被截断。"
+
+
+class DatabaseUnavailable(Unavailable):
+    """The database does not answer."""
+
+    code = "database_unavailable"
+    zh = "数据库没有响应。"
+
+
+# ── the deployment must change ───────────────────────────────────────────────────────────────────
+
+
+class Misconfigured(PerdureError):
+    """The settings cannot work as they are."""
+
+    code = "misconfigured"
+    zh = "配置无法使用。"
+
+
+class MissingExtra(Misconfigured):
+    """An optional part is not installed."""
+
+    code = "missing_extra"
+    zh = "缺少可选组件。"
+
+    def __init__(self, extra: str) -> None:
+        self.extra = extra
+        super().__init__(f"Install it with: pip install 'perdure[{extra}]'")
+
+
+class Corrupt(Misconfigured):
+    """A stored file cannot be read; it was left as it is."""
+
+    code = "corrupt"
+    zh = "存储文件无法读取；原文件未作改动。"
+
+
+# ── inside ───────────────────────────────────────────────────────────────────────────────────────
+
+
+class Fenced(PerdureError):
+    """The job was taken over by another worker; nothing was written."""
+
+    code = "fenced"
+    zh = "任务已被其他工作进程接管；没有写入任何内容。"

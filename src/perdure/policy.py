@@ -1,0 +1,429 @@
+"""Every number, once: frozen policies, one comment a knob, and the three presets as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from types import UnionType
+from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
+
+from perdure.errors import Misconfigured
+from perdure.text import Normalisation
+from perdure.types import Preferences
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """A set of knobs that belong together."""
+
+    def but(self, **changes: Any) -> Self:
+        """The same knobs with some turned."""
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemPolicy(Group):
+    """What a memory may be. Spec 2, 3.6."""
+
+    content_chars: int = 500  # longer is refused when a person writes it
+    title_chars: int = 128  # longer titles are cut
+    metadata_keys: int = 16  # more is refused
+    normalisation: Normalisation = "fold"  # what makes two statements the same
+    soft_delete: bool = True  # keep the row as deleted (undo), or remove it at once
+    scrub_after_s: int = 30 * 86_400  # deleted text is scrubbed for good after this
+    channel_projects: tuple[str, ...] = ()  # patterns of project keys that count as none
+    expires: bool = True  # may memories expire at all?
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapturePolicy(Group):
+    """What is kept of a turn. Spec 3.2."""
+
+    source_chars: int = 8_000  # longer source texts are cut in the job, with a note that they were
+    keep_messages_s: int = 365 * 86_400  # conversations are kept this long; 0: only until learnt
+    episodes: bool = True  # index what was said, so that recall can quote it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnPolicy(Group):
+    """May a turn be learnt from, and what does the model see of it? Spec 3.1, 3.3."""
+
+    takes: Literal["turn", "last_exchange", "since_watermark"] = "turn"  # which messages
+    context_messages: int = 4  # earlier messages shown for context, never learnt from
+    min_user_chars: int = 0  # shorter user texts are not learnt from
+    trigger_chars: int = 0  # wait until so much is new since the watermark
+    needs_reply: bool = False  # without a reply of the assistant the turn is skipped
+    explicit_when_off: bool = True  # "remember that ..." works with automatic learning off
+    max_items: int = 20  # of one reply; the first are kept
+    abandon_over_max: bool = False  # more items than that abandon the whole reply
+    item_chars: int = 500  # of one statement
+    long_item: Literal["drop", "cut"] = "drop"  # what happens to a longer one
+    timeout_s: float = 60.0  # of the whole model call
+    temperature: float = 0.0  # low: the same turn should teach the same
+    top_p: float = 0.1  # the same
+    bad_reply: Literal["give_up", "next_turn", "retry"] = "retry"  # an unusable reply
+    max_reply_tokens: int = 2_000  # a longer reply is cut off and retried with less input
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScreenPolicy(Group):
+    """What may never be stored, whatever the model says. Spec 3.3."""
+
+    secrets: Literal["refuse", "mask"] = "refuse"  # passwords, keys, tokens
+    instructions: Literal["refuse", "quarantine"] = "quarantine"  # text that poses as an order
+    sensitive_from: int = 2  # from this level on, only if explicit or allowed by the user
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecidePolicy(Group):
+    """How a candidate meets what is stored. Spec 3.4."""
+
+    strategy: Literal["exact", "one_call", "two_call"] = "one_call"  # see the spec
+    neighbours: int = 5  # nearest memories shown for each candidate (two_call)
+    shown_tokens: int = 4_000  # of the comparison set, most recently updated first
+    dismissed_shown: int = 30  # of the refused statements, most recent first
+    like_dismissed: float = 0.9  # as similar as this to a dismissed statement is refused
+    guard_dismissed: bool = True  # that guard, in code; off where wording alone decides
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityPolicy(Group):
+    """How many memories fit. Spec 3.6."""
+
+    active_limit: int = 2_000  # active memories of one user
+    evict_per_round: int = 3  # machine-written rows set aside in one round, at most
+    evicts: Literal["updated", "created"] = "updated"  # oldest by which time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsolidatePolicy(Group):
+    """When memories are tidied up. Spec 3.7."""
+
+    enabled: bool = True  # off: never
+    active_over: int = 150  # more active memories than this, or
+    user_target: int = 300  # a user group larger than this, or
+    project_target: int = 300  # a project group larger than this
+    cooldown_s: int = 86_400  # and so long since the last time
+    content_chars: int = 120  # a longer merged statement gives that merge up
+    max_removals: int = 20  # of one run
+    undo_s: int = 30 * 86_400  # so long it can be undone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntentPolicy(Group):
+    """What sort of message is answered. Spec 4.2."""
+
+    enabled: bool = True  # off: every message is treated alike
+    task_constraint: float = 0.10  # added to constraints when a task is asked for
+    chat_relevance: float = 0.10  # added to the weight of relevance in small talk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchPolicy(Group):
+    """Where memories are looked for. Spec 4.3, 4.10."""
+
+    mode: Literal["hybrid", "legacy", "newest", "oldest"] = "hybrid"  # which road
+    pinned: bool = True  # constraints and sure preferences come whatever the question
+    pinned_confidence: float = 0.8  # of a preference, to be pinned
+    semantic: bool = True  # by vector
+    fulltext: bool = True  # by words
+    episodes: bool = False  # by what was said in earlier conversations
+    recent_days: int = 0  # semantic hits no older than this; 0: any age
+    per_arm: int = 50  # hits of one arm
+    legacy_limit: int = 5  # memories in all on the legacy road
+    deadline_ms: int = 800  # the answer comes by then, with what there is
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankPolicy(Group):
+    """What comes first. Spec 4.5."""
+
+    searched: Literal["relevance", "typed"] = "relevance"  # formula of searched rows
+    pinned: Literal["relevance", "typed"] = "typed"  # formula of pinned rows
+    relevance_weight: float = 0.45  # formula "relevance": C 8.2
+    confidence_weight: float = 0.25
+    recency_weight: float = 0.20
+    explicit_weight: float = 0.10
+    typed_importance: float = 0.35  # formula "typed": D 4
+    typed_confidence: float = 0.30
+    typed_recency: float = 0.20
+    typed_explicit: float = 0.10
+    typed_same_conversation: float = 0.08
+    constraint_weight: float = 0.15  # type weights: D 4
+    preference_weight: float = 0.10
+    todo_hint_weight: float = 0.05
+    fact_weight: float = 0.0
+    type_weight_on_searched: bool = True  # type weight is added to "relevance" too
+    half_life_days: float = 30.0  # recency halves in this time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatePolicy(Group):
+    """What may be said. Spec 4.6."""
+
+    floor: float = 0.55  # below this a searched memory is noise
+    min_relevance: float = 0.35  # a searched memory must be at least so relevant by itself
+    min_confidence: float = 0.0  # less sure memories are kept back
+    sensitive_from: int = 2  # from this level on, only with consent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicsPolicy(Group):
+    """How often one thing may be said. Spec 4.6."""
+
+    enabled: bool = True  # off: no cap
+    per_topic: int = 2  # more on one topic is nagging
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerankPolicy(Group):
+    """A second look at the order. Spec 4.6."""
+
+    enabled: bool = False  # needs a reranker
+    timeout_ms: int = 300  # after that the order before it stands
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetPolicy(Group):
+    """How much is said. Spec 4.7. None (``none`` in a file) means no limit, 0 means nothing."""
+
+    constraint: int | None = 5  # of this kind
+    preference: int | None = 5
+    todo_hint: int | None = 3
+    fact: int | None = 5
+    total: int | None = 18  # of all kinds
+    user: int | None = None  # of user memories
+    project: int | None = None  # of project memories
+    tokens: int | None = 1_500  # of the whole text
+    bytes: int | None = None  # of the whole text, UTF-8, header and closing line included
+    episodes: int = 0  # quoted sentences of earlier conversations
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderPolicy(Group):
+    """How it is said. Spec 4.8."""
+
+    form: Literal["typed_v2", "flat", "sections", "bullets"] = "typed_v2"  # shape of the text
+    language: Literal["auto", "en", "zh"] = "auto"  # of titles and labels; auto: the question's
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobsPolicy(Group):
+    """How promises are kept. Spec 5."""
+
+    max_retry: int = 5  # tries after the first, then dead
+    backoff_s: float = 2.0  # before the second try; doubles each time
+    backoff_max_s: float = 900.0  # never longer than this
+    jitter: float = 0.25  # up to this share is added, so that retries do not march in step
+    lease_s: float = 30.0  # a worker that is silent for so long has died
+    poll_s: float = 1.0  # an idle worker looks again after this
+    keep_finished_s: int = 7 * 86_400  # finished jobs are kept as receipts for so long
+    busy_max_s: float = 86_400.0  # waiting on a busy model does not use up tries for so long
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy(Group):
+    """All knobs of one namespace."""
+
+    preset: str = "assistant"
+    item: ItemPolicy = field(default_factory=ItemPolicy)
+    capture: CapturePolicy = field(default_factory=CapturePolicy)
+    learn: LearnPolicy = field(default_factory=LearnPolicy)
+    screen: ScreenPolicy = field(default_factory=ScreenPolicy)
+    decide: DecidePolicy = field(default_factory=DecidePolicy)
+    capacity: CapacityPolicy = field(default_factory=CapacityPolicy)
+    consolidate: ConsolidatePolicy = field(default_factory=ConsolidatePolicy)
+    intent: IntentPolicy = field(default_factory=IntentPolicy)
+    search: SearchPolicy = field(default_factory=SearchPolicy)
+    rank: RankPolicy = field(default_factory=RankPolicy)
+    gate: GatePolicy = field(default_factory=GatePolicy)
+    topics: TopicsPolicy = field(default_factory=TopicsPolicy)
+    rerank: RerankPolicy = field(default_factory=RerankPolicy)
+    budget: BudgetPolicy = field(default_factory=BudgetPolicy)
+    render: RenderPolicy = field(default_factory=RenderPolicy)
+    jobs: JobsPolicy = field(default_factory=JobsPolicy)
+    defaults: Preferences = field(default_factory=Preferences)
+    """A user's switches where the user has said nothing."""
+
+    def turned(self, knobs: Mapping[str, Mapping[str, Any]], source: str) -> Policy:
+        """The same policy with the knobs of one source turned, checked one by one.
+
+        Args:
+            knobs: by group, then by name; values as TOML or an environment variable gives them.
+            source: named in errors, for example ``perdure.toml``.
+
+        Raises:
+            Misconfigured: an unknown group or name, a value of the wrong type, or a negative
+                number where none is allowed.
+        """
+        changed: dict[str, Any] = {}
+        for group, values in knobs.items():
+            current = getattr(self, group, None) if group in _groups() else None
+            if current is None:
+                raise Misconfigured(
+                    f"Unknown policy group; known are {', '.join(sorted(_groups()))}.",
+                    field=f"{source}: policy.{group}",
+                )
+            changed[group] = replace(
+                current,
+                **{
+                    name: _checked(type(current), name, value, f"{source}: policy.{group}.{name}")
+                    for name, value in values.items()
+                },
+            )
+        return replace(self, **changed)
+
+
+def _groups() -> set[str]:
+    """Names of the policy's groups."""
+    return {f.name for f in fields(Policy)} - {"preset"}
+
+
+def _checked(group: type, name: str, value: Any, where: str) -> Any:
+    """The value as the knob's type, or an error that names the knob."""
+    hints = get_type_hints(group)
+    if name not in hints:
+        raise Misconfigured(f"Unknown name; known are {', '.join(sorted(hints))}.", field=where)
+    wanted = hints[name]
+    origin = get_origin(wanted)
+    if origin is Literal:
+        choices = get_args(wanted)
+        if value not in choices:
+            raise Misconfigured(f"Choose one of {', '.join(choices)}.", field=where)
+        return value
+    if origin is tuple:
+        return _texts(value, where)
+    if origin is UnionType:
+        if isinstance(value, str) and value.lower() == "none":
+            return None
+        wanted = get_args(wanted)[0]
+    return _truth(value, where) if wanted is bool else _number(wanted, value, where)
+
+
+def _texts(value: Any, where: str) -> tuple[str, ...]:
+    items = value.split(",") if isinstance(value, str) else value
+    if not isinstance(items, list | tuple) or not all(isinstance(i, str) for i in items):
+        raise Misconfigured("Expected a list of texts.", field=where)
+    return tuple(i.strip() for i in items if i.strip())
+
+
+TRUTHS: Mapping[str, bool] = {
+    "true": True, "1": True, "on": True, "yes": True,
+    "false": False, "0": False, "off": False, "no": False,
+}  # fmt: skip
+"""How a switch may be written in an environment variable."""
+
+
+def _truth(value: Any, where: str) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.lower() in TRUTHS:
+        return TRUTHS[value.lower()]
+    raise Misconfigured("Expected true or false.", field=where)
+
+
+def _number(wanted: type, value: Any, where: str) -> Any:
+    what = "a whole number" if wanted is int else "a number"
+    if isinstance(value, bool) or (wanted is int and isinstance(value, float)):
+        raise Misconfigured(f"Expected {what}.", field=where)
+    try:
+        number = wanted(value)
+    except (TypeError, ValueError):
+        raise Misconfigured(f"Expected {what}.", field=where) from None
+    if not 0 <= number < float("inf"):
+        raise Misconfigured("May not be negative or endless.", field=where)
+    return number
+
+
+# ── presets: the three design notes as data ──────────────────────────────────────────────────────
+
+ASSISTANT = Policy()
+"""Every turn is learnt from in the background; hybrid recall; typed sections. Notes C and D."""
+
+TEAM = Policy(
+    preset="team",
+    item=ItemPolicy(normalisation="space", soft_delete=False, scrub_after_s=600, expires=False),
+    capture=CapturePolicy(episodes=False),
+    learn=LearnPolicy(
+        takes="last_exchange",
+        context_messages=0,
+        min_user_chars=20,
+        needs_reply=True,
+        explicit_when_off=False,
+        max_items=3,
+        abandon_over_max=True,
+        item_chars=120,
+        timeout_s=30.0,
+        bad_reply="give_up",
+    ),
+    decide=DecidePolicy(strategy="one_call", shown_tokens=24_000, guard_dismissed=False),
+    capacity=CapacityPolicy(active_limit=200),
+    consolidate=ConsolidatePolicy(user_target=30, project_target=60),
+    intent=IntentPolicy(enabled=False),
+    search=SearchPolicy(mode="newest", pinned=False, semantic=False, fulltext=False),
+    gate=GatePolicy(floor=0.0, min_relevance=0.0),
+    topics=TopicsPolicy(enabled=False),
+    budget=BudgetPolicy(
+        constraint=None,
+        preference=None,
+        todo_hint=None,
+        fact=None,
+        total=None,
+        tokens=None,
+        user=8,
+        project=12,
+    ),
+    render=RenderPolicy(form="sections"),
+    defaults=Preferences(auto_learn=False),
+)
+"""Learns when a task completes and the user has opted in; newest first; no vectors. Note A."""
+
+DESKTOP = Policy(
+    preset="desktop",
+    item=ItemPolicy(
+        content_chars=200, normalisation="exact", soft_delete=False, scrub_after_s=0, expires=False
+    ),
+    capture=CapturePolicy(episodes=False),
+    learn=LearnPolicy(
+        takes="since_watermark",
+        context_messages=0,
+        trigger_chars=4_000,
+        explicit_when_off=False,
+        max_items=1_000,
+        item_chars=200,
+        long_item="cut",
+        timeout_s=180.0,
+        bad_reply="next_turn",
+    ),
+    decide=DecidePolicy(strategy="exact", shown_tokens=24_000, guard_dismissed=False),
+    capacity=CapacityPolicy(active_limit=100, evict_per_round=1_000, evicts="created"),
+    consolidate=ConsolidatePolicy(enabled=False),
+    intent=IntentPolicy(enabled=False),
+    search=SearchPolicy(mode="oldest", pinned=False, semantic=False, fulltext=False),
+    gate=GatePolicy(floor=0.0, min_relevance=0.0),
+    topics=TopicsPolicy(enabled=False),
+    budget=BudgetPolicy(
+        constraint=None,
+        preference=None,
+        todo_hint=None,
+        fact=None,
+        total=None,
+        tokens=None,
+        bytes=8 * 1024,
+    ),
+    render=RenderPolicy(form="bullets"),
+)
+"""One person, one file; learns after 4,000 new characters; a bullet list. Note B."""
+
+PRESETS: Mapping[str, Policy] = {p.preset: p for p in (ASSISTANT, TEAM, DESKTOP)}
+
+
+def preset(name: str) -> Policy:
+    """The preset of that name.
+
+    Raises:
+        Misconfigured: there is none.
+    """
+    if name not in PRESETS:
+        raise Misconfigured(f"Choose one of {', '.join(PRESETS)}.", field="preset")
+    return PRESETS[name]

@@ -1,0 +1,615 @@
+"""What the core needs from the outside: stores, models, clock. One responsibility each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perdure.types import (
+    AuditEntry,
+    Job,
+    JobState,
+    JobType,
+    Kind,
+    Level,
+    MemoryItem,
+    Message,
+    Preferences,
+    Promise,
+    Scope,
+    Source,
+    Status,
+    Trace,
+    Utterance,
+    VectorStatus,
+)
+
+Vector: TypeAlias = NDArray[np.float32]
+"""Shape (dimension,), length 1."""
+Vectors: TypeAlias = NDArray[np.float32]
+"""Shape (texts, dimension), each row of length 1."""
+
+Clock: TypeAlias = Callable[[], datetime]
+"""Now, aware, in UTC."""
+
+
+# ── models ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One question to a chat model, ready to be sent."""
+
+    purpose: str
+    """What it is asked for; counted with its tokens."""
+    version: str
+    """Of the prompt; stored with what it made."""
+    messages: tuple[Mapping[str, str], ...]
+    schema: Mapping[str, Any] | None = None
+    """JSON schema of the reply, sent where the endpoint offers it."""
+    timeout_s: float = 60.0
+    """Of the whole call, not of each byte."""
+    temperature: float = 0.0
+    top_p: float = 0.1
+    max_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What a chat model answered, as it came."""
+
+    text: str
+    model: str
+    cut_off: bool = False
+    """The token limit ended it."""
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+class ChatModel(Protocol):
+    """Answers one question. Never retries over its time, never logs a text."""
+
+    name: str
+
+    def ask(self, question: Question, model: str | None = None) -> Reply:
+        """The reply.
+
+        Args:
+            question: what to ask.
+            model: another model of the same endpoint.
+
+        Raises:
+            ModelBusy: the endpoint asks us to slow down; ``retry_after`` says how long.
+            ModelUnavailable: no answer in time, or an answer that is no answer.
+            Misconfigured: the endpoint refuses the key or the model.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Similarity:
+    """What the cosines of one embedder mean. Thresholds never carry over to another."""
+
+    unrelated: float
+    """Cosine that means nothing; becomes relevance 0."""
+    same: float
+    """Cosine from which two texts are one statement; becomes relevance 1."""
+    topic: float
+    """Cosine from which two memories are about one topic."""
+
+    def relevance(self, cosine: float) -> float:
+        """A cosine of this embedder as 0..1."""
+        return min(1.0, max(0.0, (cosine - self.unrelated) / (self.same - self.unrelated)))
+
+
+EmbedAction: TypeAlias = Literal["add", "search", "update"]
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors of length 1."""
+
+    model: str
+    dimension: int
+    similarity: Similarity
+
+    def embed(self, texts: Sequence[str], action: EmbedAction) -> Vectors:
+        """One row a text, shape (len(texts), dimension).
+
+        Raises:
+            Unavailable: it does not answer now.
+        """
+        ...
+
+
+class Reranker(Protocol):
+    """Gives a second opinion on how well texts answer a question."""
+
+    def rerank(self, question: str, texts: Sequence[str]) -> list[float]:
+        """One number in 0..1 a text.
+
+        Raises:
+            Unavailable: it does not answer now.
+        """
+        ...
+
+
+# ── SQL is the truth ─────────────────────────────────────────────────────────────────────────────
+
+
+class Corpus(StrEnum):
+    """What is searched: memories, or what was said."""
+
+    MEMORIES = "memories"
+    EPISODES = "episodes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemFilter:
+    """Which memories of an owner are meant. An empty collection shows nothing."""
+
+    statuses: Collection[Status] | None = None
+    kinds: Collection[Kind] | None = None
+    level: Level | None = None
+    project: str | None = None
+    sources: Collection[Source] | None = None
+    machine_written: bool | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    words: str | None = None
+    """Literal text that the content contains, compared folded; no wildcards."""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A stretch of a list, and the cursor of the next one."""
+
+    items: tuple[MemoryItem, ...]
+    next: str | None
+    total: int
+
+
+class MemoryStore(Protocol):
+    """The memory rows of one owner. A binding in the scope is applied, always."""
+
+    def get(self, scope: Scope, ids: Collection[str]) -> list[MemoryItem]:
+        """The rows with these ids that the scope may see, in the order asked."""
+        ...
+
+    def by_hash(self, scope: Scope, content_hash: str) -> MemoryItem | None:
+        """The row of this statement, whatever its status."""
+        ...
+
+    def page(
+        self, scope: Scope, which: ItemFilter, limit: int = 50, after: str | None = None
+    ) -> Page:
+        """Newest ``updated_at`` first, ties by newer id. Bindings left empty list everything."""
+        ...
+
+    def every(self, scope: Scope, which: ItemFilter) -> list[MemoryItem]:
+        """All that match, newest ``updated_at`` first."""
+        ...
+
+    def active(self, scope: Scope) -> list[MemoryItem]:
+        """The active rows visible in the scope, newest ``updated_at`` first."""
+        ...
+
+    def count(self, scope: Scope, which: ItemFilter) -> int:
+        """How many match."""
+        ...
+
+    def add(self, item: MemoryItem) -> None:
+        """Write a new row.
+
+        Raises:
+            Duplicate: its statement is stored already; the transaction stays usable.
+        """
+        ...
+
+    def put(self, item: MemoryItem, *, shown: datetime | None = None) -> bool:
+        """Overwrite the row of the same id and owner.
+
+        Args:
+            item: the row as it should be.
+            shown: its ``updated_at`` when it was read; a row changed since is left alone.
+
+        Returns:
+            False if there is no such row or it was changed since.
+
+        Raises:
+            Duplicate: another row has this statement; the transaction stays usable.
+        """
+        ...
+
+    def remove(self, scope: Scope, ids: Collection[str]) -> int:
+        """Delete rows for good; their vectors and search terms go with them."""
+        ...
+
+    def used(self, scope: Scope, ids: Collection[str], at: datetime) -> None:
+        """Count a use of each and note the time. Does not move ``updated_at``."""
+        ...
+
+    def projects(self, scope: Scope) -> list[str]:
+        """Project keys seen in memories and conversations, sorted."""
+        ...
+
+    def bury(self, scope: Scope, item: MemoryItem, at: datetime) -> None:
+        """Leave a tombstone: the hash, the source messages and the time, never the text."""
+        ...
+
+    def buried(self, scope: Scope, hashes: Collection[str]) -> dict[str, datetime]:
+        """When statements with these hashes were last deleted."""
+        ...
+
+    def buried_messages(self, scope: Scope, messages: Collection[str]) -> dict[str, datetime]:
+        """Which of these message ids a deleted memory was learnt from, and when it went."""
+        ...
+
+    def unbury(self, scope: Scope, content_hash: str) -> None:
+        """Forget that it was deleted: a person brought it back."""
+        ...
+
+    def mark_vectors(self, scope: Scope, ids: Collection[str], status: VectorStatus) -> None:
+        """Note what the vector index says of these rows."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationState:
+    """What is known of a conversation as a whole."""
+
+    conversation: str
+    watermark: int = 0
+    """``seq`` of the last message that was learnt from; moves only on success."""
+    waiting_chars: int = 0
+    """Characters said since the watermark."""
+    project: str | None = None
+    assistant: str | None = None
+    run: str | None = None
+
+
+class MessageStore(Protocol):
+    """What was said, while it is kept."""
+
+    def add(
+        self, scope: Scope, conversation: str, messages: Sequence[Message], at: datetime, trace: str
+    ) -> list[Utterance]:
+        """Keep the messages in order; one whose id is known already is left out.
+
+        Messages without an id get one. Returns what was newly kept.
+        """
+        ...
+
+    def conversation(self, scope: Scope, conversation: str) -> ConversationState | None:
+        """The state of one conversation."""
+        ...
+
+    def since(
+        self, scope: Scope, conversation: str, after: int, limit: int = 1_000
+    ) -> list[Utterance]:
+        """Messages of one conversation with ``seq`` above ``after``, oldest first."""
+        ...
+
+    def before(self, scope: Scope, conversation: str, seq: int, limit: int) -> list[Utterance]:
+        """The last messages of one conversation with ``seq`` up to ``seq``, oldest first."""
+        ...
+
+    def by_id(self, scope: Scope, conversation: str, ids: Collection[str]) -> list[Utterance]:
+        """Messages of one conversation by the host's ids, oldest first."""
+        ...
+
+    def by_seq(self, scope: Scope, seqs: Collection[int]) -> list[Utterance]:
+        """Messages of the owner by place."""
+        ...
+
+    def outline(self, scope: Scope) -> list[tuple[int, str, str, datetime]]:
+        """Of every kept message of the owner: seq, conversation, speaker, time; by seq."""
+        ...
+
+    def learnt(self, scope: Scope, conversation: str, upto: int) -> None:
+        """Move the watermark forward, never back."""
+        ...
+
+    def remove(
+        self,
+        scope: Scope,
+        *,
+        before: datetime | None = None,
+        upto: int | None = None,
+        conversation: str | None = None,
+    ) -> int:
+        """Delete messages for good, with their vectors and search terms."""
+        ...
+
+
+class UserStore(Protocol):
+    """A user's switches, and the counters that make caches honest."""
+
+    def preferences(self, scope: Scope, default: Preferences) -> Preferences:
+        """The user's switches; what the user never set comes from the default."""
+        ...
+
+    def prefer(self, scope: Scope, **switches: bool) -> None:
+        """Set switches of the user."""
+        ...
+
+    def revision(self, scope: Scope, corpus: Corpus) -> int:
+        """Rises with every commit that changes what a recall of this corpus could find."""
+        ...
+
+    def changed(self, scope: Scope, corpus: Corpus) -> None:
+        """Raise the revision."""
+        ...
+
+
+class RuntimeStore(Protocol):
+    """An admin's values for a namespace, set while the service runs."""
+
+    def get(self, namespace: str) -> dict[str, Any]:
+        """All values of the namespace by dotted name."""
+        ...
+
+    def put(self, namespace: str, name: str, value: Any) -> None:
+        """Set one; None removes it."""
+        ...
+
+
+class AuditStore(Protocol):
+    """Who changed what, why, before and after."""
+
+    def add(self, entries: Sequence[AuditEntry]) -> None:
+        """Write entries, in the transaction of the change itself."""
+        ...
+
+    def of(self, scope: Scope, item: str) -> list[AuditEntry]:
+        """The history of one memory, oldest first."""
+        ...
+
+
+class JobStore(Protocol):
+    """Promises: written with their cause, kept by whoever holds the token."""
+
+    def promise(self, promise: Promise, at: datetime) -> tuple[Job, bool]:
+        """Write the job, or find the one that has its key. The flag says that it is new."""
+        ...
+
+    def claim(self, at: datetime, lease_s: float, types: Collection[JobType]) -> Job | None:
+        """Take the next job that is due, in order per user. Returns jobs of dead workers first."""
+        ...
+
+    def beat(self, job: Job, until: datetime) -> bool:
+        """Keep the lease. False: the job was taken over."""
+        ...
+
+    def finish(self, job: Job, result: Mapping[str, Any], at: datetime) -> None:
+        """Done, in the transaction of the effect.
+
+        Raises:
+            Fenced: another worker holds the job now; nothing of this transaction may stay.
+        """
+        ...
+
+    def postpone(
+        self, job: Job, error: str, next_at: datetime, at: datetime, *, counts: bool = True
+    ) -> bool:
+        """It failed and will run again. ``counts`` is off where the failure used up no try."""
+        ...
+
+    def bury(self, job: Job, error: str, at: datetime) -> bool:
+        """It failed for good."""
+        ...
+
+    def of(self, scope: Scope, trace: Trace) -> list[Job]:
+        """The jobs of one trace."""
+        ...
+
+    def page(
+        self,
+        states: Collection[JobState],
+        limit: int = 50,
+        after: int | None = None,
+    ) -> list[Job]:
+        """Jobs by state, newest first."""
+        ...
+
+    def retry(self, ids: Collection[int], at: datetime) -> int:
+        """Make dead or failed jobs due now, with all their tries."""
+        ...
+
+    def drop(self, ids: Collection[int]) -> int:
+        """Forget jobs that do not run."""
+        ...
+
+    def depth(self, at: datetime) -> Mapping[JobState, int]:
+        """How many jobs are in each state."""
+        ...
+
+    def forget(self, before: datetime) -> int:
+        """Remove jobs that succeeded before that time."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorEntry:
+    """The vectors of one text: one row, or one a part where the text is long."""
+
+    ref: str
+    """Id of the memory, or ``seq`` of the message as a text."""
+    vectors: Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class VectorRows:
+    """All vectors of one owner and corpus, as they stand in the table."""
+
+    refs: tuple[str, ...]
+    matrix: Vectors
+    """Shape (len(refs), dimension); a ref stands once for each of its parts."""
+
+
+class VectorTable(Protocol):
+    """Vectors as plain rows of the same database, in the row's own commit."""
+
+    def write(
+        self, scope: Scope, corpus: Corpus, model: str, entries: Sequence[VectorEntry]
+    ) -> None:
+        """Replace the vectors of these refs."""
+        ...
+
+    def read(self, scope: Scope, corpus: Corpus, model: str) -> VectorRows:
+        """All of one owner, ordered by ref."""
+        ...
+
+    def remove(self, scope: Scope, corpus: Corpus, refs: Collection[str]) -> int:
+        """Delete, whatever the model."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Posting:
+    """One text that contains a searched term."""
+
+    ref: str
+    length: int
+    """Terms in the text."""
+    counts: Mapping[str, int]
+    """How often each searched term stands in it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Postings:
+    """What one owner's index says about some terms; strangers do not count."""
+
+    texts: int
+    """Texts of the owner in the corpus."""
+    average_length: float
+    found: tuple[Posting, ...]
+
+
+class FullText(Protocol):
+    """An inverted index over our own terms, one owner at a time."""
+
+    def index(self, scope: Scope, corpus: Corpus, texts: Mapping[str, Sequence[str]]) -> None:
+        """Replace the terms of these refs."""
+        ...
+
+    def postings(self, scope: Scope, corpus: Corpus, terms: Collection[str]) -> Postings:
+        """Every text of the owner that contains one of the terms."""
+        ...
+
+    def remove(self, scope: Scope, corpus: Corpus, refs: Collection[str]) -> None:
+        """Delete."""
+        ...
+
+
+class Transaction(Protocol):
+    """One unit of work: everything in it happens, or nothing."""
+
+    @property
+    def items(self) -> MemoryStore:
+        """Memories."""
+        ...
+
+    @property
+    def messages(self) -> MessageStore:
+        """What was said."""
+        ...
+
+    @property
+    def users(self) -> UserStore:
+        """Switches and revisions."""
+        ...
+
+    @property
+    def jobs(self) -> JobStore:
+        """Promises."""
+        ...
+
+    @property
+    def audit(self) -> AuditStore:
+        """Who changed what."""
+        ...
+
+    @property
+    def vectors(self) -> VectorTable:
+        """Vectors in the same commit."""
+        ...
+
+    @property
+    def fulltext(self) -> FullText:
+        """Search terms in the same commit."""
+        ...
+
+    @property
+    def runtime(self) -> RuntimeStore:
+        """An admin's values."""
+        ...
+
+
+class Database(Protocol):
+    """Opens units of work. Never held open while a model thinks."""
+
+    def begin(self) -> AbstractContextManager[Transaction]:
+        """A unit of work that may write; commits at the end, rolls back on any exception.
+
+        Raises:
+            DatabaseUnavailable: the database does not answer.
+        """
+        ...
+
+    def read(self) -> AbstractContextManager[Transaction]:
+        """A unit of work that only reads; never waits for writers.
+
+        Raises:
+            DatabaseUnavailable: the database does not answer.
+        """
+        ...
+
+    def close(self) -> None:
+        """Give back every connection."""
+        ...
+
+
+# ── search ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One text that a search arm found."""
+
+    ref: str
+    similarity: float
+    """0..1, whatever the index."""
+
+
+class VectorIndex(Protocol):
+    """Finds an owner's texts by meaning. A projection of SQL that can be rebuilt."""
+
+    def upsert(
+        self, tx: Transaction, scope: Scope, corpus: Corpus, entries: Sequence[VectorEntry]
+    ) -> None:
+        """Replace the vectors of these refs."""
+        ...
+
+    def search(
+        self, tx: Transaction, scope: Scope, corpus: Corpus, query: Vector, limit: int
+    ) -> list[Hit]:
+        """The nearest texts by cosine, best first, one hit a ref; unbound by visibility."""
+        ...
+
+    def get(
+        self, tx: Transaction, scope: Scope, corpus: Corpus, refs: Collection[str]
+    ) -> dict[str, Vectors]:
+        """The stored vectors of these refs."""
+        ...
+
+    def remove(self, tx: Transaction, scope: Scope, corpus: Corpus, refs: Collection[str]) -> None:
+        """Delete."""
+        ...
