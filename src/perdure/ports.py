@@ -301,6 +301,10 @@ class MessageStore(Protocol):
         """The last messages of one conversation with ``seq`` up to ``seq``, oldest first."""
         ...
 
+    def turn(self, scope: Scope, conversation: str, trace: Trace) -> list[Utterance]:
+        """The messages that one capture kept, oldest first."""
+        ...
+
     def by_id(self, scope: Scope, conversation: str, ids: Collection[str]) -> list[Utterance]:
         """Messages of one conversation by the host's ids, oldest first."""
         ...

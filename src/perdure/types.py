@@ -237,6 +237,8 @@ class Utterance:
     content: str
     at: datetime
     name: str | None = None
+    trace: Trace | None = None
+    """Of the capture that kept it; the messages of one turn share it."""
 
     @property
     def speaker(self) -> str:

@@ -1,0 +1,1 @@
+"""Promises kept later, ignorant of what they promise."""
