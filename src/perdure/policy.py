@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from fnmatch import fnmatchcase
 from types import UnionType
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from perdure.errors import Misconfigured
 from perdure.text import Normalisation
-from perdure.types import Preferences
+from perdure.types import Kind, Preferences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +34,12 @@ class ItemPolicy(Group):
     scrub_after_s: int = 30 * 86_400  # deleted text is scrubbed for good after this
     channel_projects: tuple[str, ...] = ()  # patterns of project keys that count as none
     expires: bool = True  # may memories expire at all?
+
+    def project(self, key: str | None) -> str | None:
+        """The project that a key names; None where it is empty or only a channel's."""
+        if key is None or any(fnmatchcase(key, pattern) for pattern in self.channel_projects):
+            return None
+        return key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +70,9 @@ class LearnPolicy(Group):
     top_p: float = 0.1  # the same
     bad_reply: Literal["give_up", "next_turn", "retry"] = "retry"  # an unusable reply
     max_reply_tokens: int = 2_000  # a longer reply is cut off and retried with less input
+    input_chars: int = 24_000  # of one call; a longer input is learnt from in halves
+    halvings: int = 2  # so often the input of a reply that was cut off is halved
+    bind_to: tuple[str, ...] = ()  # of assistant, run, conversation: what memories stay bound to
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +103,7 @@ class CapacityPolicy(Group):
     active_limit: int = 2_000  # active memories of one user
     evict_per_round: int = 3  # machine-written rows set aside in one round, at most
     evicts: Literal["updated", "created"] = "updated"  # oldest by which time
+    evicts_protected: bool = False  # may what a person wrote be set aside too?
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,9 +140,32 @@ class SearchPolicy(Group):
     fulltext: bool = True  # by words
     episodes: bool = False  # by what was said in earlier conversations
     recent_days: int = 0  # semantic hits no older than this; 0: any age
+    kinds: tuple[str, ...] = tuple(Kind)  # what the search arms look for; pinned rows come anyway
     per_arm: int = 50  # hits of one arm
+    question_chars: int = 4_000  # of a longer question the end is searched with
+    last_turn: float = 0.5  # weight of the last user turn's vector beside the whole question's
+    bm25_k1: float = 0.9  # how soon repeating a word stops to help
+    bm25_b: float = 0.5  # how much a long text is held back
+    words_full: float = 60.0  # rarity of all found words at which words say all they can
+    words_weight: float = 0.5  # how much words may add to what the vector says
     legacy_limit: int = 5  # memories in all on the legacy road
     deadline_ms: int = 800  # the answer comes by then, with what there is
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpisodesPolicy(Group):
+    """How what was said is searched. Weights are in standard deviations of one user's scores."""
+
+    words_weight: float = 1.0  # BM25 of the message
+    dense_weight: float = 0.5  # cosine of the message
+    next_weight: float = 0.5  # score of the messages one place away
+    second_weight: float = 0.25  # score of the messages two places away
+    conversation_weight: float = 1.0  # BM25 of the whole conversation
+    speaker_bonus: float = 1.5  # for messages of the one speaker whom the question names
+    half_score: float = 6.0  # so many deviations above the mean give a score of one half
+    floor: float = 0.5  # below this score nothing is quoted in an answer
+    candidates: int = 20_000  # messages whose vectors are compared at most
+    quote_chars: int = 300  # of a quoted message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,7 +230,9 @@ class BudgetPolicy(Group):
     project: int | None = None  # of project memories
     tokens: int | None = 1_500  # of the whole text
     bytes: int | None = None  # of the whole text, UTF-8, header and closing line included
-    episodes: int = 0  # quoted sentences of earlier conversations
+    episodes: int = 0  # quoted messages of earlier conversations
+    constraints_last: bool = True  # cuts spare constraints; off: rank alone decides
+    gaps: bool = True  # what does not fit is skipped; off: everything ranked below goes too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,6 +271,7 @@ class Policy(Group):
     consolidate: ConsolidatePolicy = field(default_factory=ConsolidatePolicy)
     intent: IntentPolicy = field(default_factory=IntentPolicy)
     search: SearchPolicy = field(default_factory=SearchPolicy)
+    episodes: EpisodesPolicy = field(default_factory=EpisodesPolicy)
     rank: RankPolicy = field(default_factory=RankPolicy)
     gate: GatePolicy = field(default_factory=GatePolicy)
     topics: TopicsPolicy = field(default_factory=TopicsPolicy)
@@ -372,6 +409,7 @@ TEAM = Policy(
         tokens=None,
         user=8,
         project=12,
+        constraints_last=False,
     ),
     render=RenderPolicy(form="sections"),
     defaults=Preferences(auto_learn=False),
@@ -394,9 +432,12 @@ DESKTOP = Policy(
         long_item="cut",
         timeout_s=180.0,
         bad_reply="next_turn",
+        max_reply_tokens=16_000,  # the merged list comes back whole
     ),
     decide=DecidePolicy(strategy="exact", shown_tokens=24_000, guard_dismissed=False),
-    capacity=CapacityPolicy(active_limit=100, evict_per_round=1_000, evicts="created"),
+    capacity=CapacityPolicy(
+        active_limit=100, evict_per_round=1_000, evicts="created", evicts_protected=True
+    ),
     consolidate=ConsolidatePolicy(enabled=False),
     intent=IntentPolicy(enabled=False),
     search=SearchPolicy(mode="oldest", pinned=False, semantic=False, fulltext=False),
@@ -410,6 +451,8 @@ DESKTOP = Policy(
         total=None,
         tokens=None,
         bytes=8 * 1024,
+        constraints_last=False,
+        gaps=False,
     ),
     render=RenderPolicy(form="bullets"),
 )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
+    from datetime import date
 
 Language: TypeAlias = Literal["en", "zh"]
 Normalisation: TypeAlias = Literal["exact", "space", "fold"]
@@ -22,7 +24,27 @@ _LETTER = regex.compile(r"\p{L}")
 _SENTENCE_END = regex.compile(
     r"(?<=[.!?…]['\")\]]*\s)|(?<=[。！？；…][”’」』）]*)(?![”’」』）。！？；…])|\n+"
 )
-_WORD = regex.compile(r"\p{Han}+|[\p{L}\p{M}\p{N}]+(?:['’][\p{L}]+)?")
+_WORD = regex.compile(
+    r"(?P<cjk>[\p{Han}\p{Hiragana}\p{Katakana}]+)|(?:(?!(?&cjk))[\p{L}\p{M}\p{N}])+"
+)
+_CONTRACTION = regex.compile(r"n't\b|'(?:s|ll|re|ve|d|m)\b")
+_CHINESE_MONTH = regex.compile(r"(?<!\d)(1[0-2]|0?[1-9])月")
+_MONTHS = (
+    "january february march april may june july august september october november december"
+).split()
+_SHORT = 3  # words up to this length are not stemmed
+_VOWELS = frozenset("aeiouy")
+_DERIVED = tuple("ational ation able ment ness ful ist ive ion al er or ly".split())
+
+STOP_WORDS = frozenset(
+    """a about after again all also am an and any are as at be because been before being but by ca
+    can could did do does doing done for from had has have having he her here hers him his how i if
+    in into is it its just me more most my no nor not now of off on once only or other our out over
+    own s same she should so some such t than that the their them then there these they this those
+    through to too under until up very was we were what when where which while who whom whose why
+    will with wo would you your""".split()
+)
+"""English words that find nothing. Chinese has no such list: single characters mean too much."""
 
 
 # ── cleaning and comparing ───────────────────────────────────────────────────────────────────────
@@ -123,20 +145,56 @@ def sentences(text: str) -> Iterator[str]:
 def terms(text: str) -> list[str]:
     """The terms a text is found by, in order, with repetitions.
 
-    Words are folded as in `normalise`; a run of Han characters gives each character and each
-    pair of neighbours, so that a query of two characters finds a longer text.
+    English words lose their inflection and words without meaning are left out; a run of Chinese
+    or Japanese characters gives each character and each pair of neighbours, so that a query of two
+    characters finds a longer text.
     """
-    found: list[str] = []
-    for match in _WORD.finditer(normalise(text)):
+    text = normalise(text).replace("\u2019", "'")
+    found = [stem(_MONTHS[int(match[1]) - 1]) for match in _CHINESE_MONTH.finditer(text)]
+    for match in _WORD.finditer(_CONTRACTION.sub("", text)):
         word = match.group()
-        if _HAN.match(word):
+        if match["cjk"]:
             found.extend(word)
-            found.extend(pairs(word))
-        else:
-            found.append(word)
+            found.extend(word[i : i + 2] for i in range(len(word) - 1))
+        elif word not in STOP_WORDS:
+            found.append(stem(word))
     return found
 
 
-def pairs(word: str) -> Iterable[str]:
-    """Each two neighbouring characters of a run."""
-    return (word[i : i + 2] for i in range(len(word) - 1))
+def date_terms(day: date) -> list[str]:
+    """The terms under which something said on that day is also found."""
+    return [str(day.day), stem(_MONTHS[day.month - 1]), str(day.year)]
+
+
+@lru_cache(maxsize=50_000)
+def stem(word: str) -> str:
+    """A light English stem: plural, -ed and -ing, one derived ending, final e and y."""
+    if len(word) <= _SHORT or not (word.isascii() and word.isalpha()):
+        return word
+    word = _without_tense(_without_plural(word))
+    for ending in _DERIVED:
+        if word.endswith(ending) and len(word) - len(ending) > _SHORT:
+            word = word.removesuffix(ending)
+            break
+    if len(word) > _SHORT and word[-1] == "e":
+        word = word[:-1]
+    return word[:-1] + "i" if len(word) > _SHORT and word[-1] == "y" else word
+
+
+def _without_plural(word: str) -> str:
+    if word.endswith(("ies", "ied")):
+        return word[:-2] if len(word) == _SHORT + 1 else word[:-3] + "y"
+    if word.endswith(("sses", "ches", "shes", "xes", "zes")):
+        return word[:-2]
+    return word[:-1] if word[-1] == "s" and word[-2] not in "su" else word
+
+
+def _without_tense(word: str) -> str:
+    for ending in ("ing", "ed"):
+        if word.endswith(ending) and not word.endswith("eed"):
+            rest = word.removesuffix(ending)
+            if len(rest) > 1 and _VOWELS & set(rest):
+                double = len(rest) > _SHORT and rest[-1] == rest[-2] and rest[-1] not in "lsz"
+                return rest[:-1] if double else rest
+            break
+    return word

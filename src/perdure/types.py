@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, TypeVar
 
 from perdure import text
 from perdure.errors import Rejected, TooLarge
+
+Word = TypeVar("Word", bound=StrEnum)
 
 ItemId: TypeAlias = str
 Trace: TypeAlias = str
@@ -63,6 +65,18 @@ def identifier(value: Any, where: str, limit: int) -> str:
 def optional_identifier(value: Any, where: str, limit: int) -> str | None:
     """As `identifier`; None and the empty text mean that nothing is named."""
     return None if value is None or value == "" else identifier(value, where, limit)
+
+
+def one_of(words: type[Word], value: Any, where: str) -> Word:
+    """The word of an enumeration.
+
+    Raises:
+        Rejected: there is no such word; the error lists those there are.
+    """
+    try:
+        return words(value)
+    except ValueError:
+        raise Rejected(f"Known are {', '.join(words)}.", field=where) from None
 
 
 # ── who is meant ─────────────────────────────────────────────────────────────────────────────────
@@ -154,11 +168,7 @@ class Message:
     """The speaker's name where several people share a role."""
 
     def __post_init__(self) -> None:
-        try:
-            role = Role(self.role)
-        except ValueError:
-            known = ", ".join(Role)
-            raise Rejected(f"Unknown role; known are {known}.", field="role") from None
+        role = one_of(Role, self.role, "role")
         object.__setattr__(self, "role", role)
         object.__setattr__(self, "content", _spoken(self.content, role))
         if len(self.content) > MAX_MESSAGE:
@@ -477,6 +487,10 @@ class Candidate:
     suspicious: bool = False
     messages: tuple[str, ...] = ()
     """Ids of the messages that support it."""
+    proposed: Action | None = None
+    """What the model says it does, where the call that proposed it asked for that too."""
+    about: int | None = None
+    """The small number of the memory it does it to, as shown in that call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

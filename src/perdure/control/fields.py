@@ -1,0 +1,105 @@
+"""What a person may say about a memory, checked field by field."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, TypedDict
+
+from perdure import text
+from perdure.errors import ContentTooLong, Rejected
+from perdure.policy import ItemPolicy
+from perdure.types import MAX_BINDING, Kind, aware, one_of, optional_identifier
+
+_METADATA_VALUE = 1_000  # characters
+
+
+class Fields(TypedDict, total=False):
+    """What a person may say about a memory besides its content."""
+
+    kind: Kind | str
+    title: str
+    importance: float
+    sensitivity: int
+    expires_at: datetime | None
+    metadata: Mapping[str, str]
+
+
+def is_channel(project: str, policy: ItemPolicy) -> bool:
+    """Is this key no project but, for example, a chat robot's channel?"""
+    return any(fnmatch.fnmatchcase(project, pattern) for pattern in policy.channel_projects)
+
+
+def checked_content(content: Any, policy: ItemPolicy) -> str:
+    """A statement as it will be stored.
+
+    Raises:
+        Rejected: it is no text or blank.
+        ContentTooLong: it is longer than a memory may be, as a person counts.
+    """
+    if not isinstance(content, str):
+        raise Rejected("Expected a text.", field="content")
+    statement = text.clean(content).strip()
+    if not statement:
+        raise Rejected("May not be blank.", field="content")
+    length = text.graphemes(statement)
+    if length > policy.content_chars:
+        detail = f"It has {length}; at most {policy.content_chars} characters fit."
+        raise ContentTooLong(detail, field="content")
+    return statement
+
+
+def checked_fields(given: Fields, policy: ItemPolicy) -> dict[str, Any]:
+    """The fields a person gave, checked one by one."""
+    checked: dict[str, Any] = {}
+    for name, value in given.items():
+        match name:
+            case "kind":
+                checked[name] = one_of(Kind, value, name)
+            case "title":
+                checked[name] = text.cut(text.clean(str(value)), policy.title_chars)
+            case "importance":
+                checked[name] = _between(value, 0.0, 1.0, name)
+            case "sensitivity":
+                checked[name] = int(_between(value, 0, 2, name))
+            case "expires_at":
+                checked[name] = _expiry(value, policy)
+            case "metadata":
+                checked[name] = _flat(value, policy)
+            case _:
+                raise Rejected("Unknown field.", field=name)
+    return checked
+
+
+def _expiry(value: Any, policy: ItemPolicy) -> datetime | None:
+    if value is None:
+        return None
+    if not policy.expires:
+        raise Rejected("Memories do not expire here.", field="expires_at")
+    if not isinstance(value, datetime):
+        raise Rejected("Expected a time.", field="expires_at")
+    return aware(value, "expires_at")
+
+
+def _between(value: Any, low: float, high: float, field: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise Rejected(f"Expected {low} to {high}.", field=field)
+    return value
+
+
+def _flat(value: Any, policy: ItemPolicy) -> dict[str, str]:
+    """A flat map of texts."""
+    if not isinstance(value, Mapping):
+        raise Rejected("Expected a map of texts.", field="metadata")
+    if len(value) > policy.metadata_keys:
+        raise Rejected(f"At most {policy.metadata_keys} keys fit.", field="metadata")
+    flat = {}
+    for key, entry_value in value.items():
+        if not isinstance(key, str) or not isinstance(entry_value, str):
+            raise Rejected("Expected a map of texts.", field="metadata")
+        name = optional_identifier(text.clean(key), "metadata", MAX_BINDING)
+        if name is None or len(entry_value) > _METADATA_VALUE:
+            raise Rejected("A key or value is blank or too long.", field="metadata")
+        flat[name] = text.clean(entry_value)
+    return flat

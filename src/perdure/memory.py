@@ -1,0 +1,286 @@
+"""The front door: capture what was said, recall what matters, look after what is known."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from perdure import settings as deployment
+from perdure.control.items import Items
+from perdure.control.preferences import UserPreferences
+from perdure.control.receipts import receipt
+from perdure.control.transfer import Imported, Importer, export_lines
+from perdure.errors import DatabaseUnavailable, Rejected
+from perdure.learn.capture import capture
+from perdure.policy import Policy
+from perdure.settings import Settings
+from perdure.types import (
+    Answer,
+    ConversationKind,
+    Found,
+    Message,
+    Mode,
+    Outcome,
+    Receipt,
+    Scope,
+    Trace,
+    Turn,
+    one_of,
+)
+from perdure.wiring import Parts, wire
+
+_WAIT_STEP_S = 0.02  # how often `wait` looks again
+
+
+class Memory:
+    """A long-term memory, blocking. Open it once and share it between threads.
+
+    >>> with Memory.open() as memory:  # doctest: +SKIP
+    ...     memory.capture(Scope(user="ann"), "chat-1", [Message("user", "I moved to Bergen.")])
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._stop = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self.items: Items = parts.items
+        self.preferences: UserPreferences = parts.preferences
+
+    @classmethod
+    def open(
+        cls,
+        where: str | Path | None = None,
+        *,
+        preset: str | None = None,
+        settings: Settings | None = None,
+        workers: bool = True,
+    ) -> Self:
+        """Open a memory and start learning in the background.
+
+        Args:
+            where: a database URL, or the path of a SQLite file. None takes ``PERDURE_DATABASE_URL``
+                or ``sqlite:///perdure.db``.
+            preset: ``assistant``, ``team`` or ``desktop``; None takes ``PERDURE_PRESET``.
+            settings: all settings at once, instead of the environment and perdure.toml.
+            workers: False starts no threads; jobs wait for another process.
+
+        Raises:
+            Misconfigured: a setting is unknown or cannot work; the error names it.
+            Corrupt: the file is no database; it was left alone.
+            DatabaseUnavailable: the database does not answer.
+        """
+        url = None if where is None else _url(where)
+        if settings is None:
+            settings = deployment.load(preset=preset, database_url=url)
+        elif url is not None:
+            settings = settings.but(database_url=url)
+        memory = cls(wire(settings))
+        if workers and settings.workers:
+            memory.start()
+        return memory
+
+    def start(self) -> None:
+        """Start the background threads; once."""
+        if not self._threads:
+            self._threads = [
+                threading.Thread(target=task, args=(self._stop,), name=name, daemon=True)
+                for name, task in self._parts.background()
+            ]
+            for thread in self._threads:
+                thread.start()
+
+    def close(self, timeout: float = 10.0) -> None:
+        """Stop the background and give everything back; jobs that wait are kept.
+
+        Args:
+            timeout: seconds to let running jobs end.
+        """
+        self._stop.set()
+        self._parts.notify()
+        until = time.monotonic() + timeout
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
+        self._parts.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def parts(self) -> Parts:
+        """The running parts, for a service or a command built around this memory."""
+        return self._parts
+
+    # ── what assistants do ───────────────────────────────────────────────────────────────────────
+
+    def capture(
+        self,
+        scope: Scope,
+        conversation: str,
+        messages: Sequence[Message],
+        *,
+        mode: Mode | str = Mode.ON,
+        outcome: Outcome | str = Outcome.COMPLETED,
+        kind: ConversationKind | str = ConversationKind.MAIN,
+        policy: Policy | None = None,
+    ) -> Receipt:
+        """Keep a finished turn and promise to learn from it, in one commit.
+
+        Args:
+            scope: whose turn it is, and where it took place.
+            conversation: the host's id of the conversation.
+            messages: the new messages, oldest first; give them ids and a redelivery is harmless.
+            mode: what memory may do with this turn.
+            outcome: how the task ended; only ``completed`` is learnt from.
+            kind: what sort of conversation it is.
+            policy: other numbers for this call.
+
+        Returns:
+            A receipt; `wait` or `receipt` tell later what became of it.
+
+        Raises:
+            Rejected: something in the turn cannot be meant; the error names the field.
+            DatabaseUnavailable: it could not be kept.
+        """
+        if isinstance(messages, Message | str) or not isinstance(messages, Iterable):
+            raise Rejected("Expected a list of messages.", field="messages")
+        turn = Turn(
+            conversation=conversation,
+            messages=tuple(messages),
+            mode=one_of(Mode, mode, "mode"),
+            outcome=one_of(Outcome, outcome, "outcome"),
+            kind=one_of(ConversationKind, kind, "kind"),
+        )
+        parts = self._parts
+        with parts.database.begin() as tx:
+            taken = capture(
+                tx, scope, turn, policy or parts.policy_of(scope.namespace), parts.switches,
+                parts.clock(),
+            )  # fmt: skip
+        if not taken.state.final:
+            parts.notify()
+        return taken
+
+    def receipt(self, scope: Scope, trace: Trace) -> Receipt:
+        """What became of a captured turn.
+
+        Raises:
+            NotFound: this user has no such capture.
+        """
+        with self._parts.database.read() as tx:
+            return receipt(tx, scope, trace)
+
+    def wait(self, taken: Receipt, timeout: float = 60.0) -> Receipt:
+        """Wait until learning from a turn has ended, one way or the other.
+
+        Args:
+            taken: the receipt that `capture` gave.
+            timeout: seconds to wait.
+
+        Returns:
+            The receipt as it is then; its state tells whether the end was reached in time.
+        """
+        until = time.monotonic() + timeout
+        while not taken.state.final and time.monotonic() < until:
+            time.sleep(_WAIT_STEP_S)
+            with suppress(DatabaseUnavailable):
+                taken = self.receipt(taken.scope, taken.trace)
+        return taken
+
+    def recall(
+        self,
+        scope: Scope,
+        question: str | Sequence[Message],
+        *,
+        policy: Policy | None = None,
+        mode: Mode | str = Mode.ON,
+    ) -> Answer:
+        """The few memories that matter for the next message, as text, with reasons.
+
+        Args:
+            scope: who asks, and where.
+            question: the next message, or the conversation that ends with it.
+            policy: other numbers for this call.
+            mode: what memory may do in this conversation.
+
+        Returns:
+            An answer; its text is empty when nothing matters or memory may not be read. A part
+            that fails is named in ``degraded``; it is never an exception.
+
+        Raises:
+            Rejected: the question cannot be meant; the error names the field.
+        """
+        parts = self._parts
+        policy = policy or parts.policy_of(scope.namespace)
+        answer = parts.recaller.answer(
+            scope, question, policy=policy, at=parts.clock(), mode=one_of(Mode, mode, "mode")
+        )
+        parts.uses.note(scope, [kept.item.id for kept in answer.kept])
+        return answer
+
+    def search(
+        self,
+        scope: Scope,
+        query: str,
+        limit: int = 10,
+        *,
+        arms: Sequence[str] = ("semantic", "fulltext"),
+        policy: Policy | None = None,
+    ) -> list[Found]:
+        """Ranked hits before gate and budget, best first.
+
+        Args:
+            scope: whose memories or conversations are searched.
+            query: what to look for.
+            limit: how many hits at most, at least 1.
+            arms: ``semantic`` and ``fulltext`` search memories, ``episodes`` what was said.
+            policy: other numbers for this call.
+
+        Raises:
+            Rejected: a value cannot be meant; the error names the field.
+            Unavailable: every arm failed.
+        """
+        parts = self._parts
+        return parts.recaller.search(
+            scope, query, limit=limit, arms=tuple(arms),
+            policy=policy or parts.policy_of(scope.namespace), at=parts.clock(),
+        )  # fmt: skip
+
+    # ── moving in and out ────────────────────────────────────────────────────────────────────────
+
+    def export(self, scope: Scope) -> Iterator[Mapping[str, Any]]:
+        """Everything that is known of a user, a line at a time: messages, memories, history."""
+        return export_lines(self._parts.database, scope)
+
+    def import_lines(self, scope: Scope, lines: Iterable[Mapping[str, Any]]) -> Iterator[Imported]:
+        """Take lines in, one report a line: conversations are captured, memories restored.
+
+        Raises:
+            Rejected: a line cannot be meant; the error names line and field.
+        """
+        parts = self._parts
+        importer = Importer(
+            database=parts.database,
+            policy=parts.policy_of(scope.namespace),
+            capture=self.capture,
+            clock=parts.clock,
+        )
+        return importer.take(scope, lines)
+
+
+def _url(where: str | Path) -> str:
+    """A database URL of what a person wrote."""
+    text = str(where)
+    return text if "://" in text or text.endswith(".json") else f"sqlite:///{text}"

@@ -1,0 +1,185 @@
+"""Settings become running parts, by name, top to bottom; the only file that knows them all."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TypeAlias
+
+from perdure.control.items import Items
+from perdure.control.preferences import UserPreferences
+from perdure.control.runtime import Runtime
+from perdure.control.uses import Uses
+from perdure.errors import Misconfigured
+from perdure.jobs.upkeep import Upkeep
+from perdure.jobs.worker import Worker
+from perdure.learn.basic import extract_basic
+from perdure.learn.steps import Learner
+from perdure.models.bundled import BundledEmbedder
+from perdure.models.chat import OpenAIChat
+from perdure.models.embed import FastEmbed, OpenAIEmbedder
+from perdure.observe import Meter
+from perdure.policy import Policy
+from perdure.ports import ChatModel, Clock, Database, Embedder, VectorIndex
+from perdure.recall.answer import Recaller
+from perdure.settings import Settings
+from perdure.store.database import SqlDatabase
+from perdure.types import JobType, Switches
+from perdure.vectors.fill import Filler
+from perdure.vectors.table import TableIndex
+
+Task: TypeAlias = Callable[[threading.Event], None]
+"""Runs in a thread of its own until the event is set."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """One running Perdure, taken apart."""
+
+    settings: Settings
+    clock: Clock
+    meter: Meter
+    database: Database
+    chat: ChatModel | None
+    embedder: Embedder | None
+    index: VectorIndex | None
+    recaller: Recaller
+    worker: Worker
+    upkeep: Upkeep
+    items: Items
+    preferences: UserPreferences
+    runtime: Runtime
+    uses: Uses
+
+    @property
+    def switches(self) -> Switches:
+        """The deployment's switches."""
+        return self.settings.switches
+
+    def policy_of(self, namespace: str) -> Policy:
+        """The numbers that hold for a namespace now."""
+        return self.runtime.policy_of(namespace)
+
+    def background(self) -> Sequence[tuple[str, Task]]:
+        """What runs beside the conversation: name and task of each thread."""
+        workers = [
+            (f"perdure-worker-{number}", self.worker.run)
+            for number in range(self.settings.worker_threads)
+        ]
+        return [*workers, ("perdure-upkeep", self.upkeep.run), ("perdure-uses", self.uses.run)]
+
+    def notify(self) -> None:
+        """Wake the workers: there may be something to do, or it is time to stop."""
+        self.worker.notify()
+
+    def close(self) -> None:
+        """Give everything back."""
+        self.uses.write()
+        self.database.close()
+
+
+def now() -> datetime:
+    """The time by this machine's clock, in UTC."""
+    return datetime.now(UTC)
+
+
+def wire(settings: Settings, clock: Clock = now) -> Parts:
+    """Build every part that the settings ask for. Starts no thread.
+
+    Raises:
+        Misconfigured: two settings do not go together; the error names them.
+        Corrupt: the database file is none.
+        DatabaseUnavailable: the database does not answer.
+    """
+    meter = Meter()
+    database = SqlDatabase.open(settings.database_url, clock=clock)
+    runtime = Runtime(database, settings.policy, clock)
+    chat = chat_model(settings, meter)
+    embedder = embedder_of(settings, meter)
+    index = TableIndex(embedder.model) if embedder is not None else None
+    learner = Learner(
+        database=database,
+        chat=chat,
+        extraction_model=settings.extraction_model,
+        basic=extract_basic,
+        embedder=embedder,
+        index=index,
+        policy_of=runtime.policy_of,
+        switches=settings.switches,
+        clock=clock,
+        meter=meter,
+    )
+    filler = Filler(database=database, embedder=embedder, index=index, clock=clock)
+    return Parts(
+        settings=settings,
+        clock=clock,
+        meter=meter,
+        database=database,
+        chat=chat,
+        embedder=embedder,
+        index=index,
+        recaller=Recaller(
+            database=database,
+            embedder=embedder,
+            index=index,
+            reranker=None,
+            switches=settings.switches,
+            clock=clock,
+            meter=meter,
+        ),
+        worker=Worker(
+            database,
+            {JobType.EXTRACT: learner, JobType.EMBED: filler},
+            settings.policy.jobs,
+            clock=clock,
+            meter=meter,
+            rng=random.Random(),  # noqa: S311 - jitter, not cryptography
+        ),
+        upkeep=Upkeep(database, settings.policy.jobs, clock=clock),
+        items=Items(
+            database=database,
+            embedder=embedder,
+            index=index,
+            policy_of=runtime.policy_of,
+            clock=clock,
+        ),
+        preferences=UserPreferences(database=database, policy_of=runtime.policy_of),
+        runtime=runtime,
+        uses=Uses(database, clock),
+    )
+
+
+def chat_model(settings: Settings, meter: Meter) -> ChatModel | None:
+    """The model that learns; None means the built-in extractor."""
+    if settings.llm_base_url is None and settings.llm_api_key is None:
+        return None
+    model = settings.extraction_model or settings.llm_model
+    if model is None:
+        raise Misconfigured("A model endpoint needs a model.", field="PERDURE_LLM_MODEL")
+    return OpenAIChat(
+        base_url=settings.llm_base_url,
+        api_key=settings.llm_api_key,
+        model=settings.llm_model or model,
+        meter=meter,
+    )
+
+
+def embedder_of(settings: Settings, meter: Meter) -> Embedder | None:
+    """What turns texts into vectors; None searches by words only."""
+    if not settings.vectors or settings.embedder == "none":
+        return None
+    if settings.embedder == "fastembed":
+        return FastEmbed(settings.embedding_model)
+    if settings.embedder == "openai":
+        if settings.embedding_model is None:
+            raise Misconfigured("It needs a model.", field="PERDURE_EMBEDDING_MODEL")
+        return OpenAIEmbedder(
+            base_url=settings.embedding_base_url or settings.llm_base_url,
+            api_key=settings.embedding_api_key or settings.llm_api_key,
+            model=settings.embedding_model,
+            meter=meter,
+        )
+    return BundledEmbedder()
