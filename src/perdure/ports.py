@@ -88,9 +88,14 @@ class ChatModel(Protocol):
         Raises:
             ModelBusy: the endpoint asks us to slow down; ``retry_after`` says how long.
             ModelUnavailable: no answer in time, or an answer that is no answer.
-            Misconfigured: the endpoint refuses the key or the model.
+            ReplyUnusable: the model answered without a text.
+            TooLarge: the question is longer than the model can take.
+            Misconfigured: the endpoint refuses the key, the model or the request.
         """
         ...
+
+
+_ANSWERED = 0.75  # relevance of a memory that answers the question; the rest tells good from best
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,10 +108,19 @@ class Similarity:
     """Cosine from which two texts are one statement; becomes relevance 1."""
     topic: float
     """Cosine from which two memories are about one topic."""
+    answer: float | None = None
+    """Cosine that a question reaches with a memory that answers it well; becomes relevance 0.75.
+    None: a straight line from ``unrelated`` to ``same``."""
 
     def relevance(self, cosine: float) -> float:
-        """A cosine of this embedder as 0..1."""
-        return min(1.0, max(0.0, (cosine - self.unrelated) / (self.same - self.unrelated)))
+        """A cosine of this embedder as 0..1; up to ``same``, a nearer text is always more."""
+        if self.answer is None:
+            share = (cosine - self.unrelated) / (self.same - self.unrelated)
+        elif cosine < self.answer:
+            share = _ANSWERED * (cosine - self.unrelated) / (self.answer - self.unrelated)
+        else:
+            share = _ANSWERED + (1 - _ANSWERED) * (cosine - self.answer) / (self.same - self.answer)
+        return min(1.0, max(0.0, share))
 
 
 EmbedAction: TypeAlias = Literal["add", "search", "update"]
@@ -116,8 +130,12 @@ class Embedder(Protocol):
     """Turns texts into vectors of length 1."""
 
     model: str
-    dimension: int
     similarity: Similarity
+
+    @property
+    def dimension(self) -> int:
+        """Numbers a text; 0 until an embedder that learns it has seen its first rows."""
+        ...
 
     def embed(self, texts: Sequence[str], action: EmbedAction) -> Vectors:
         """One row a text, shape (len(texts), dimension).
@@ -187,7 +205,11 @@ class MemoryStore(Protocol):
     """The memory rows of one owner. A binding in the scope is applied, always."""
 
     def get(self, scope: Scope, ids: Collection[str]) -> list[MemoryItem]:
-        """The rows with these ids that the scope may see, in the order asked."""
+        """The rows with these ids, in the order asked, whatever their status.
+
+        A binding that the scope names hides rows bound elsewhere; one left empty hides nothing,
+        so that a person can look after every memory. What may be said there is narrower: `active`.
+        """
         ...
 
     def by_hash(self, scope: Scope, content_hash: str) -> MemoryItem | None:
@@ -444,6 +466,10 @@ class JobStore(Protocol):
 
     def forget(self, before: datetime) -> int:
         """Remove jobs that succeeded before that time."""
+        ...
+
+    def release(self, at: datetime) -> int:
+        """Take back what dead workers held; each loses a try, and is dead without any left."""
         ...
 
 

@@ -1,0 +1,68 @@
+"""Who changed what, why, before and after; written with the change itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, bindparam, insert, select
+
+from perdure.store.columns import owned, whose
+from perdure.store.schema import audit_log
+from perdure.types import Actor, AuditEntry, Operation, Scope
+
+_ADD = insert(audit_log)
+_OF = (
+    select(audit_log)
+    .where(*owned(audit_log), audit_log.c.item_id == bindparam("item"))
+    .order_by(audit_log.c.id)
+)
+
+
+class SqlAudit:
+    """`ports.AuditStore` on one connection."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def add(self, entries: Sequence[AuditEntry]) -> None:
+        """Write entries, in the transaction of the change itself."""
+        if entries:
+            self._connection.execute(
+                _ADD,
+                [
+                    {
+                        "namespace": entry.namespace,
+                        "user_id": entry.user,
+                        "entry_id": entry.id,
+                        "item_id": entry.item,
+                        "operation": entry.operation.value,
+                        "actor": entry.actor.value,
+                        "reason": entry.reason,
+                        "before": entry.before,
+                        "after": entry.after,
+                        "at": entry.at,
+                        "trace": entry.trace,
+                    }
+                    for entry in entries
+                ],
+            )
+
+    def of(self, scope: Scope, item: str) -> list[AuditEntry]:
+        """The history of one memory, oldest first."""
+        rows = self._connection.execute(_OF, {**whose(scope), "item": item})
+        return [
+            AuditEntry(
+                id=row.entry_id,
+                item=row.item_id,
+                namespace=row.namespace,
+                user=row.user_id,
+                operation=Operation(row.operation),
+                actor=Actor(row.actor),
+                reason=row.reason,
+                before=row.before,
+                after=row.after,
+                at=row.at,
+                trace=row.trace,
+            )
+            for row in rows
+        ]

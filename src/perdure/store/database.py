@@ -1,0 +1,206 @@
+"""Opens the database, and a unit of work on it; what a driver says becomes an error of ours."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.pool import QueuePool
+
+from perdure.errors import Corrupt, DatabaseUnavailable, Misconfigured
+from perdure.ports import Clock
+from perdure.store import migrations
+from perdure.store.audit import SqlAudit
+from perdure.store.fulltext import SqlFullText
+from perdure.store.items import SqlItems
+from perdure.store.jobs import SqlJobs
+from perdure.store.messages import SqlMessages
+from perdure.store.runtime import SqlRuntime
+from perdure.store.users import SqlUsers
+from perdure.store.vectors import SqlVectors
+
+try:  # newer than what many systems bring along
+    from pysqlite3 import dbapi2 as _newer_sqlite
+except ImportError:
+    _newer_sqlite = None
+
+_PRAGMAS = ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON")
+_CONNECTIONS = 32  # of one process, kept at most, for writing and for reading each
+_BROKEN = ("SQLITE_NOTADB", "SQLITE_CORRUPT")
+
+
+class SqlTransaction:
+    """`ports.Transaction` on one connection: every store sees the same unit of work."""
+
+    def __init__(self, connection: Connection, clock: Clock) -> None:
+        self.users = SqlUsers(connection, clock)
+        self.vectors = SqlVectors(connection, self.users)
+        self.fulltext = SqlFullText(connection, self.users)
+        self.items = SqlItems(connection, self.users, self.vectors, self.fulltext)
+        self.messages = SqlMessages(connection, self.users, self.vectors, self.fulltext)
+        self.jobs = SqlJobs(connection)
+        self.audit = SqlAudit(connection)
+        self.runtime = SqlRuntime(connection)
+
+
+class SqlDatabase:
+    """`ports.Database` over SQLAlchemy; share it between threads."""
+
+    def __init__(self, writers: Engine, readers: Engine, clock: Clock) -> None:
+        self._writers = writers
+        self._readers = readers
+        self._clock = clock
+
+    @classmethod
+    def open(cls, url: str, *, clock: Clock, busy_s: float = 30.0) -> SqlDatabase:
+        """Open a database, creating or upgrading its tables where they are missing or old.
+
+        Args:
+            url: ``sqlite:///perdure.db`` beside us, ``sqlite:////var/lib/perdure.db`` by its full
+                path, ``sqlite://`` in memory (one unit of work at a time).
+            clock: now.
+            busy_s: seconds to wait for another writer.
+
+        Raises:
+            Misconfigured: the URL cannot be meant, or a newer Perdure wrote the tables.
+            Corrupt: the file is no database; it was left alone.
+            DatabaseUnavailable: the database does not answer.
+        """
+        where = _parsed(url)
+        writers = _engine(where, "BEGIN IMMEDIATE", busy_s)
+        readers = writers if _in_memory(where) else _engine(where, "BEGIN", busy_s, reads=True)
+        database = cls(writers, readers, clock)
+        try:
+            with _translated(where):
+                if not migrations.newest(readers):  # so an ordinary start waits for nobody
+                    migrations.upgrade(writers)
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    @contextmanager
+    def begin(self) -> Iterator[SqlTransaction]:
+        """A unit of work that may write; commits at the end, rolls back on any exception.
+
+        Raises:
+            DatabaseUnavailable: the database does not answer.
+        """
+        with _translated(self._writers.url), self._writers.begin() as connection:
+            yield SqlTransaction(connection, self._clock)
+
+    @contextmanager
+    def read(self) -> Iterator[SqlTransaction]:
+        """A unit of work that only reads; in a file it never waits for writers.
+
+        Raises:
+            DatabaseUnavailable: the database does not answer.
+        """
+        with _translated(self._readers.url), self._readers.begin() as connection:
+            yield SqlTransaction(connection, self._clock)
+
+    def joined(self, connection: Connection) -> SqlTransaction:
+        """The stores on a host's open connection, inside the transaction that the host began.
+
+        The tables must be in that database (`migrate`). The host commits or rolls back; what its
+        driver raises comes out as it is. On SQLite the host's transaction must be a real one:
+        with the driver's own handling off and ``BEGIN IMMEDIATE`` sent, as SQLAlchemy describes.
+        """
+        return SqlTransaction(connection, self._clock)
+
+    def close(self) -> None:
+        """Give back every connection."""
+        self._writers.dispose()
+        self._readers.dispose()
+
+
+def migrate(where: str | Engine) -> bool:
+    """Bring the tables of a database up to date; any number of processes may try at once.
+
+    Args:
+        where: the URL of the database, or an engine on it.
+
+    Returns:
+        True if there was something to do.
+
+    Raises:
+        Misconfigured: the URL cannot be meant, or a newer Perdure wrote the tables.
+        Corrupt: the file is no database; it was left alone.
+        DatabaseUnavailable: the database does not answer.
+    """
+    url = where.url if isinstance(where, Engine) else _parsed(where)
+    engine = _engine(url, "BEGIN IMMEDIATE", busy_s=60.0)
+    try:
+        with _translated(url):
+            return migrations.upgrade(engine)
+    finally:
+        engine.dispose()
+
+
+def _parsed(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise Misconfigured(
+            "Expected a URL such as sqlite:///perdure.db.", field="database_url"
+        ) from None
+    if parsed.get_backend_name() != "sqlite":
+        raise Misconfigured("Only sqlite is supported so far.", field="database_url")
+    return parsed
+
+
+def _in_memory(url: URL) -> bool:
+    return url.database in (None, "", ":memory:")
+
+
+def _engine(url: URL, begin: str, busy_s: float, *, reads: bool = False) -> Engine:
+    """An engine whose transactions begin as told, with our settings on every connection.
+
+    A database in memory lives in its only connection, for which units of work wait in turn.
+    """
+    driver: ModuleType = sqlite3 if _newer_sqlite is None else _newer_sqlite
+    engine = create_engine(
+        url,
+        module=driver,
+        hide_parameters=True,
+        connect_args={"isolation_level": None, "timeout": busy_s, "check_same_thread": False},
+        poolclass=QueuePool,
+        pool_size=1 if _in_memory(url) else _CONNECTIONS,
+        max_overflow=0,
+        pool_timeout=busy_s,
+    )
+
+    @event.listens_for(engine, "connect")
+    def settle(connection: Any, _record: Any) -> None:
+        for pragma in _PRAGMAS:
+            connection.execute(f"PRAGMA {pragma}")
+        if reads:
+            connection.execute("PRAGMA query_only = ON")
+
+    @event.listens_for(engine, "begin")
+    def really_begin(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+@contextmanager
+def _translated(url: URL) -> Iterator[None]:
+    """Driver errors become ours; none of them carries a value of a statement."""
+    try:
+        yield
+    except PoolTimeout:
+        raise DatabaseUnavailable("Too many units of work at once.") from None
+    except DBAPIError as error:
+        name = getattr(error.orig, "sqlite_errorname", "")
+        if name in _BROKEN:
+            raise Corrupt(f"{url.database}: {error.orig}.") from None
+        if isinstance(error, OperationalError):
+            raise DatabaseUnavailable(f"{url.database}: {error.orig}.") from error
+        raise

@@ -1,0 +1,119 @@
+"""Promises in a table: written with their cause, found again, looked after."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+
+from sqlalchemy import bindparam, delete, func, select, update
+
+from perdure import text
+from perdure.store import rows
+from perdure.store.columns import owned, whose
+from perdure.store.dialects import Upsert, bunches
+from perdure.store.leases import SqlLeases
+from perdure.store.schema import jobs
+from perdure.types import Job, JobState, Promise, Scope, Trace
+
+_PROMISE = Upsert(jobs, ("idempotency_key",), returning=(jobs.c.id,))
+_BY_KEY = select(jobs).where(*owned(jobs), jobs.c.idempotency_key == bindparam("of_key"))
+_OF = select(jobs).where(*owned(jobs), jobs.c.trace == bindparam("of_trace")).order_by(jobs.c.id)
+_IDS = jobs.c.id.in_(bindparam("ids", expanding=True))
+_DEPTH = select(jobs.c.state, func.count()).group_by(jobs.c.state)
+_RETRY = (
+    update(jobs)
+    .where(_IDS, jobs.c.state.in_((JobState.DEAD.value, JobState.FAILED.value)))
+    .values(state=JobState.PENDING.value, retry_count=0)
+)
+_DROP = delete(jobs).where(_IDS, jobs.c.state != JobState.PROCESSING.value)
+_FORGET = delete(jobs).where(
+    jobs.c.state == JobState.SUCCESS.value, jobs.c.updated_at < bindparam("before")
+)
+
+
+class SqlJobs(SqlLeases):
+    """`ports.JobStore` on one connection."""
+
+    def promise(self, promise: Promise, at: datetime) -> tuple[Job, bool]:
+        """Write the job, or find the one that has its key. The flag says that it is new."""
+        key = text.fingerprint(promise.namespace, promise.user, promise.key)
+        number = self._connection.execute(
+            _PROMISE.on(self._connection),
+            {
+                "type": promise.type.value,
+                "namespace": promise.namespace,
+                "user_id": promise.user,
+                "conversation_id": promise.conversation,
+                "source_message_id": promise.source_message,
+                "idempotency_key": key,
+                "key": promise.key,
+                "payload": dict(promise.payload),
+                "result": {},
+                "trace": promise.trace,
+                "state": JobState.PENDING.value,
+                "ordered": promise.ordered,
+                "retry_count": 0,
+                "max_retry": promise.max_retry,
+                "next_retry_at": promise.run_at or at,
+                "created_at": at,
+                "updated_at": at,
+            },
+        ).scalar_one_or_none()
+        if number is None:
+            owner = {"of_namespace": promise.namespace, "of_user": promise.user}
+            row = self._connection.execute(_BY_KEY, {**owner, "of_key": key}).one()
+            return rows.job(row), False
+        return Job(
+            id=number,
+            type=promise.type,
+            namespace=promise.namespace,
+            user=promise.user,
+            key=promise.key,
+            payload=promise.payload,
+            trace=promise.trace,
+            state=JobState.PENDING,
+            conversation=promise.conversation,
+            source_message=promise.source_message,
+            max_retry=promise.max_retry,
+            next_retry_at=promise.run_at or at,
+            created_at=at,
+            updated_at=at,
+        ), True
+
+    # ── looking at promises ──────────────────────────────────────────────────────────────────────
+
+    def of(self, scope: Scope, trace: Trace) -> list[Job]:
+        """The jobs of one trace."""
+        found = self._connection.execute(_OF, {**whose(scope), "of_trace": trace})
+        return [rows.job(row) for row in found]
+
+    def page(
+        self, states: Collection[JobState], limit: int = 50, after: int | None = None
+    ) -> list[Job]:
+        """Jobs by state, newest first."""
+        wanted = select(jobs).where(jobs.c.state.in_([state.value for state in states]))
+        if after is not None:
+            wanted = wanted.where(jobs.c.id < after)
+        found = self._connection.execute(wanted.order_by(jobs.c.id.desc()).limit(limit))
+        return [rows.job(row) for row in found]
+
+    def depth(self, at: datetime) -> Mapping[JobState, int]:  # noqa: ARG002 - the port asks "when"
+        """How many jobs are in each state."""
+        return {JobState(state): count for state, count in self._connection.execute(_DEPTH)}
+
+    # ── looking after the table ──────────────────────────────────────────────────────────────────
+
+    def retry(self, ids: Collection[int], at: datetime) -> int:
+        """Make dead or failed jobs due now, with all their tries."""
+        due = {"next_retry_at": at, "updated_at": at}
+        return sum(
+            self._connection.execute(_RETRY, {**due, "ids": some}).rowcount for some in bunches(ids)
+        )
+
+    def drop(self, ids: Collection[int]) -> int:
+        """Forget jobs that do not run."""
+        return sum(self._connection.execute(_DROP, {"ids": some}).rowcount for some in bunches(ids))
+
+    def forget(self, before: datetime) -> int:
+        """Remove jobs that succeeded before that time."""
+        return self._connection.execute(_FORGET, {"before": before}).rowcount

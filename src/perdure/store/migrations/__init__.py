@@ -1,0 +1,78 @@
+"""How the tables came to be, step by step, and the way to the newest ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection, Engine, String, column, inspect, select, table
+
+from perdure.errors import Misconfigured
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+HEAD = "0001"
+"""The newest revision; known without loading Alembic, so that an ordinary start is quick."""
+
+VERSION_TABLE = "perdure_version"
+"""A name of our own: a host may keep Alembic's table for itself in the same database."""
+
+
+def upgrade(engine: Engine) -> bool:
+    """Bring the tables up to date, in one transaction that shuts out other writers.
+
+    Args:
+        engine: its transactions must shut out other writers from their beginning.
+
+    Returns:
+        True if there was something to do.
+
+    Raises:
+        Misconfigured: a newer Perdure wrote the tables.
+    """
+    with engine.begin() as connection:
+        found = _version(connection)
+        if found == HEAD:
+            return False
+        _run(connection, found)
+        return True
+
+
+def newest(engine: Engine) -> bool:
+    """Are the tables up to date?"""
+    with engine.begin() as connection:
+        return _version(connection) == HEAD
+
+
+def config(connection: Connection | None = None) -> Config:
+    """Alembic's settings for our revisions, which lie in the package."""
+    from alembic.config import Config  # noqa: PLC0415 - slow to load, and needed once
+
+    settings = Config()
+    here = str(Path(__file__).parent).replace("%", "%%")  # a sign of its own in settings
+    settings.set_main_option("script_location", here)
+    settings.attributes["connection"] = connection
+    return settings
+
+
+def _version(connection: Connection) -> str | None:
+    """The revision of the tables; None where there are none yet."""
+    if not inspect(connection).has_table(VERSION_TABLE):
+        return None
+    number = column("version_num", String)
+    return connection.execute(select(number).select_from(table(VERSION_TABLE, number))).scalar()
+
+
+def _run(connection: Connection, found: str | None) -> None:
+    from alembic import command  # noqa: PLC0415 - the same
+    from alembic.script import ScriptDirectory  # noqa: PLC0415 - the same
+
+    settings = config(connection)
+    known = {script.revision for script in ScriptDirectory.from_config(settings).walk_revisions()}
+    if found is not None and found not in known:
+        raise Misconfigured(
+            f"A newer Perdure wrote this database (tables {found}, known up to {HEAD}).",
+            field="database_url",
+        )
+    command.upgrade(settings, "head")

@@ -1,0 +1,239 @@
+"""The tables, their keys and the indexes that serve the store's questions."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+from perdure.store.columns import ID, NAME, WORD, Document, Moment, Pairs, binding, number, owner
+from perdure.types import MAX_NAMESPACE
+
+ERROR = 2_000  # characters of a job's last error
+
+metadata = MetaData(naming_convention={"pk": "pk_%(table_name)s"})
+"""Prefixed names, since a host may keep its own tables in the same database. No foreign keys:
+rows belong to an owner, and the store removes what hangs together in one transaction."""
+
+
+users = Table(
+    "perdure_users",
+    metadata,
+    *owner(),
+    Column("memory_enabled", Boolean),  # empty: the user has said nothing
+    Column("auto_learn", Boolean),
+    Column("sensitive_allowed", Boolean),
+    Column("memories_revision", BigInteger, nullable=False, default=0),
+    Column("episodes_revision", BigInteger, nullable=False, default=0),
+    Column("updated_at", Moment, nullable=False),
+    PrimaryKeyConstraint("namespace", "user_id"),
+)
+
+conversations = Table(
+    "perdure_conversations",
+    metadata,
+    *owner(),
+    binding("conversation_id", nullable=False),
+    Column("watermark", BigInteger, nullable=False),
+    binding("project"),
+    binding("assistant"),
+    binding("run"),
+    Column("created_at", Moment, nullable=False),
+    Column("updated_at", Moment, nullable=False),
+    PrimaryKeyConstraint("namespace", "user_id", "conversation_id"),
+)
+
+messages = Table(
+    "perdure_messages",
+    metadata,
+    number(),
+    *owner(),
+    binding("conversation_id", nullable=False),
+    binding("message_id", nullable=False),
+    Column("role", String(WORD), nullable=False),
+    binding("name"),
+    Column("content", Text, nullable=False),
+    Column("chars", Integer, nullable=False),
+    Column("at", Moment, nullable=False),
+    Column("trace", String(ID), nullable=False),
+    UniqueConstraint(
+        "namespace", "user_id", "conversation_id", "message_id", name="uq_perdure_messages_message"
+    ),
+    Index("ix_perdure_messages_conversation", "namespace", "user_id", "conversation_id", "id"),
+    Index("ix_perdure_messages_trace", "trace"),
+    sqlite_autoincrement=True,
+)
+
+memories = Table(
+    "perdure_memories",
+    metadata,
+    *owner(),
+    Column("id", String(ID), nullable=False),
+    Column("level", String(WORD), nullable=False),
+    binding("project"),
+    binding("assistant"),
+    binding("run"),
+    binding("conversation_id"),
+    Column("kind", String(WORD), nullable=False),
+    Column("title", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("normalized_content", Text, nullable=False),
+    Column("folded_content", Text, nullable=False),  # what a search for literal words looks at
+    Column("content_hash", String(ID), nullable=False),
+    Column("confidence", Double, nullable=False),
+    Column("importance", Double, nullable=False),
+    Column("sensitivity", Integer, nullable=False),
+    Column("explicit", Boolean, nullable=False),
+    Column("source", String(WORD), nullable=False),
+    Column("edited_by_user", Boolean, nullable=False),
+    Column("suspicious", Boolean, nullable=False),
+    Column("status", String(WORD), nullable=False),
+    Column("vector_status", String(WORD), nullable=False),
+    Column("metadata", Pairs, nullable=False),
+    binding("source_message_id"),  # the first of origin_messages, for tracing by index
+    Column("origin_messages", Document, nullable=False),
+    binding("origin_conversation"),
+    Column("origin_event", String(NAME)),
+    Column("origin_job", String(ID)),
+    Column("origin_trace", String(ID)),
+    Column("origin_model", String(NAME)),
+    Column("origin_prompt", String(NAME)),
+    Column("use_count", Integer, nullable=False),
+    Column("expires_at", Moment),
+    Column("last_access_at", Moment),
+    Column("created_at", Moment, nullable=False),
+    Column("updated_at", Moment, nullable=False),
+    PrimaryKeyConstraint("namespace", "user_id", "id"),
+    UniqueConstraint("namespace", "user_id", "content_hash", name="uq_perdure_memories_statement"),
+    Index("ix_perdure_memories_newest", "namespace", "user_id", "status", "updated_at", "id"),
+    Index("ix_perdure_memories_kind", "namespace", "user_id", "status", "kind", "updated_at"),
+    Index("ix_perdure_memories_level", "namespace", "user_id", "level", "status"),
+    Index("ix_perdure_memories_project", "namespace", "user_id", "project", "status"),
+    Index(
+        "ix_perdure_memories_conversation",
+        "namespace",
+        "user_id",
+        "conversation_id",
+        "status",
+        "updated_at",
+    ),
+    Index(
+        "ix_perdure_memories_assistant",
+        "namespace",
+        "user_id",
+        "assistant",
+        "run",
+        "status",
+        "updated_at",
+    ),
+    Index("ix_perdure_memories_source_message", "namespace", "user_id", "source_message_id"),
+    Index("ix_perdure_memories_expires_at", "expires_at"),
+)
+
+tombstones = Table(
+    "perdure_tombstones",
+    metadata,
+    *owner(),
+    Column("content_hash", String(ID), nullable=False),
+    binding("conversation_id", nullable=False),  # of the message; "" on the statement's own row
+    binding("message_id", nullable=False),  # the same
+    Column("at", Moment, nullable=False),
+    PrimaryKeyConstraint("namespace", "user_id", "content_hash", "conversation_id", "message_id"),
+    Index("ix_perdure_tombstones_message", "namespace", "user_id", "message_id"),
+)
+
+jobs = Table(
+    "perdure_jobs",
+    metadata,
+    number(),
+    Column("type", String(WORD), nullable=False),
+    *owner(),
+    binding("conversation_id"),
+    binding("source_message_id"),
+    Column("idempotency_key", String(ID), nullable=False),  # fingerprint of owner and key
+    Column("key", Text, nullable=False),
+    Column("payload", Document, nullable=False),
+    Column("result", Document, nullable=False),
+    Column("trace", String(ID), nullable=False),
+    Column("state", String(WORD), nullable=False),
+    Column("ordered", Boolean, nullable=False),
+    Column("retry_count", Integer, nullable=False),
+    Column("max_retry", Integer, nullable=False),
+    Column("next_retry_at", Moment),  # when it is due; empty unless it waits
+    Column("lease_until", Moment),  # empty unless it runs
+    Column("token", String(ID)),  # the same: proof of who runs it
+    Column("running_key", String(ID)),  # the same: at most one ordered job of an owner runs
+    Column("last_error", String(ERROR)),
+    Column("created_at", Moment, nullable=False),
+    Column("updated_at", Moment, nullable=False),
+    UniqueConstraint("idempotency_key", name="uq_perdure_jobs_idempotency_key"),
+    UniqueConstraint("running_key", name="uq_perdure_jobs_running_key"),
+    Index("ix_perdure_jobs_due", "next_retry_at", "id"),
+    Index("ix_perdure_jobs_state", "state", "id"),
+    Index("ix_perdure_jobs_owner", "namespace", "user_id", "ordered", "state", "id"),
+    Index("ix_perdure_jobs_trace", "trace"),
+    sqlite_autoincrement=True,
+)
+
+audit_log = Table(
+    "perdure_audit_log",
+    metadata,
+    number(),
+    *owner(),
+    Column("entry_id", String(ID), nullable=False),
+    Column("item_id", String(ID), nullable=False),
+    Column("operation", String(WORD), nullable=False),
+    Column("actor", String(WORD), nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("before", Text),
+    Column("after", Text),
+    Column("at", Moment, nullable=False),
+    Column("trace", String(ID)),
+    Index("ix_perdure_audit_log_item", "namespace", "user_id", "item_id", "id"),
+    sqlite_autoincrement=True,
+)
+
+vectors = Table(
+    "perdure_vectors",
+    metadata,
+    *owner(),
+    Column("corpus", String(WORD), nullable=False),
+    Column("model", String(128), nullable=False),
+    Column("ref", String(ID), nullable=False),
+    Column("dimension", Integer, nullable=False),
+    Column("parts", LargeBinary, nullable=False),  # one vector a part, float32, little endian
+    PrimaryKeyConstraint("namespace", "user_id", "corpus", "model", "ref"),
+)
+
+texts = Table(
+    "perdure_texts",  # what the full-text index knows: one row a text, see fulltext.py
+    metadata,
+    number(),
+    *owner(),
+    Column("corpus", String(WORD), nullable=False),
+    Column("ref", String(ID), nullable=False),
+    Column("length", Integer, nullable=False),
+    UniqueConstraint("namespace", "user_id", "corpus", "ref", name="uq_perdure_texts_ref"),
+    sqlite_autoincrement=True,
+)
+
+runtime_values = Table(
+    "perdure_runtime_values",
+    metadata,
+    Column("namespace", String(MAX_NAMESPACE), nullable=False),
+    Column("name", String(128), nullable=False),
+    Column("value", Document, nullable=False),
+    PrimaryKeyConstraint("namespace", "name"),
+)

@@ -1,0 +1,87 @@
+"""What was deleted: hashes, message ids and times, never a text."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+
+from sqlalchemy import Connection, bindparam, delete, func, select
+
+from perdure.store.columns import owned, whose
+from perdure.store.dialects import Upsert, bunches
+from perdure.store.schema import tombstones
+from perdure.types import MemoryItem, Scope
+
+_BURY = Upsert(
+    tombstones,
+    ("namespace", "user_id", "content_hash", "conversation_id", "message_id"),
+    lambda new: {"at": new["at"]},
+)
+_OWNER = owned(tombstones)
+_STATEMENTS = select(tombstones.c.content_hash, tombstones.c.at).where(
+    *_OWNER,
+    tombstones.c.message_id == "",
+    tombstones.c.content_hash.in_(bindparam("hashes", expanding=True)),
+)
+_MESSAGES = (
+    select(tombstones.c.message_id, func.max(tombstones.c.at, type_=tombstones.c.at.type))
+    .where(*_OWNER, tombstones.c.message_id.in_(bindparam("messages", expanding=True)))
+    .group_by(tombstones.c.message_id)
+)
+_MESSAGES_HERE = _MESSAGES.where(tombstones.c.conversation_id.in_([bindparam("here"), ""]))
+_UNBURY = delete(tombstones).where(*_OWNER, tombstones.c.content_hash == bindparam("statement"))
+
+
+class SqlTombstones:
+    """The part of `ports.MemoryStore` that remembers what is gone."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def bury(self, scope: Scope, item: MemoryItem, at: datetime) -> None:
+        """Leave a tombstone: the hash, the source messages and the time, never the text."""
+        sources = [(item.origin.conversation or "", message) for message in item.origin.messages]
+        self._connection.execute(
+            _BURY.on(self._connection),
+            [
+                {
+                    "namespace": scope.namespace,
+                    "user_id": scope.user,
+                    "content_hash": item.content_hash,
+                    "conversation_id": conversation,
+                    "message_id": message,
+                    "at": at,
+                }
+                for conversation, message in [("", ""), *sources]
+            ],
+        )
+
+    def buried(self, scope: Scope, hashes: Collection[str]) -> dict[str, datetime]:
+        """When statements with these hashes were last deleted."""
+        return {
+            statement: at
+            for some in bunches(hashes)
+            for statement, at in self._connection.execute(
+                _STATEMENTS, {**whose(scope), "hashes": some}
+            )
+        }
+
+    def buried_messages(self, scope: Scope, messages: Collection[str]) -> dict[str, datetime]:
+        """Which of these message ids a deleted memory was learnt from, and when it went.
+
+        Message ids are unique in their conversation only; a scope with a conversation asks of
+        its messages alone.
+        """
+        statement = _MESSAGES if scope.conversation is None else _MESSAGES_HERE
+        here = {} if scope.conversation is None else {"here": scope.conversation}
+        return {
+            message: at
+            for some in bunches(one for one in messages if one)
+            for message, at in self._connection.execute(
+                statement, {**whose(scope), **here, "messages": some}
+            )
+        }
+
+    def unbury(self, scope: Scope, content_hash: str) -> None:
+        """Forget that it was deleted: a person brought it back."""
+        self._connection.execute(_UNBURY, {**whose(scope), "statement": content_hash})

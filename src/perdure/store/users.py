@@ -1,0 +1,92 @@
+"""A user's switches, and the revisions that make caches honest."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, select
+
+from perdure.errors import Rejected
+from perdure.ports import Clock, Corpus
+from perdure.store.columns import owned, whose
+from perdure.store.dialects import Incoming, Upsert
+from perdure.store.schema import users
+from perdure.types import Preferences, Scope
+
+_SWITCHES = ("memory_enabled", "auto_learn", "sensitive_allowed")
+_REVISIONS = {Corpus.MEMORIES: "memories_revision", Corpus.EPISODES: "episodes_revision"}
+_LARGEST_STEP = 1 << 31
+
+
+def _replaced(name: str) -> Callable[[Incoming], Mapping[str, ColumnElement[Any]]]:
+    return lambda new: {name: new[name], "updated_at": new["updated_at"]}
+
+
+def _raised(name: str) -> Callable[[Incoming], Mapping[str, ColumnElement[Any]]]:
+    return lambda new: {name: users.c[name] + new[name], "updated_at": new["updated_at"]}
+
+
+_KEY = ("namespace", "user_id")
+_READ = select(*(users.c[name] for name in _SWITCHES)).where(*owned(users))
+_SET = {name: Upsert(users, _KEY, _replaced(name)) for name in _SWITCHES}
+_REVISION = {
+    corpus: select(users.c[name]).where(*owned(users)) for corpus, name in _REVISIONS.items()
+}
+_CHANGED = {corpus: Upsert(users, _KEY, _raised(name)) for corpus, name in _REVISIONS.items()}
+
+
+class SqlUsers:
+    """`ports.UserStore` on one connection."""
+
+    def __init__(self, connection: Connection, clock: Clock) -> None:
+        self._connection = connection
+        self._clock = clock
+
+    def preferences(self, scope: Scope, default: Preferences) -> Preferences:
+        """The user's switches; what the user never set comes from the default."""
+        row = self._connection.execute(_READ, whose(scope)).one_or_none()
+        said = row._asdict() if row is not None else {}
+        return Preferences(
+            **{
+                name: getattr(default, name) if said.get(name) is None else said[name]
+                for name in _SWITCHES
+            }
+        )
+
+    def prefer(self, scope: Scope, **switches: bool) -> None:
+        """Set switches of the user.
+
+        Raises:
+            Rejected: there is no such switch.
+        """
+        for name, value in switches.items():
+            if name not in _SET:
+                raise Rejected(f"Known are {', '.join(_SWITCHES)}.", field=name)
+            self._write(_SET[name], scope, name, value)
+
+    def revision(self, scope: Scope, corpus: Corpus) -> int:
+        """Rises with every commit that changes what a recall of this corpus could find."""
+        found = self._connection.execute(_REVISION[corpus], whose(scope)).scalar_one_or_none()
+        return found or 0
+
+    def changed(self, scope: Scope, corpus: Corpus) -> None:
+        """Raise the revision.
+
+        By a random step: what a transaction saw before it was rolled back stands under a number
+        that no other transaction reaches.
+        """
+        step = 1 + secrets.randbelow(_LARGEST_STEP)
+        self._write(_CHANGED[corpus], scope, _REVISIONS[corpus], step)
+
+    def _write(self, statement: Upsert, scope: Scope, name: str, value: int) -> None:
+        self._connection.execute(
+            statement.on(self._connection),
+            {
+                "namespace": scope.namespace,
+                "user_id": scope.user,
+                name: value,
+                "updated_at": self._clock(),
+            },
+        )

@@ -1,0 +1,91 @@
+"""Vectors as plain rows of the same database, written in the commit of what they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+from sqlalchemy import Connection, bindparam, delete, select
+
+from perdure.errors import Corrupt
+from perdure.ports import Corpus, VectorEntry, VectorRows
+from perdure.store.columns import owned, whose
+from perdure.store.dialects import Upsert, bunches
+from perdure.store.schema import vectors
+from perdure.store.users import SqlUsers
+from perdure.types import Scope
+
+_FLOAT = np.dtype("<f4")
+
+_OWNER = (*owned(vectors), vectors.c.corpus == bindparam("in_corpus"))
+_WRITE = Upsert(
+    vectors,
+    ("namespace", "user_id", "corpus", "model", "ref"),
+    lambda new: {"dimension": new["dimension"], "parts": new["parts"]},
+)
+_READ = (
+    select(vectors.c.ref, vectors.c.dimension, vectors.c.parts)
+    .where(*_OWNER, vectors.c.model == bindparam("of_model"))
+    .order_by(vectors.c.ref)
+)
+_REMOVE = delete(vectors).where(*_OWNER, vectors.c.ref.in_(bindparam("refs", expanding=True)))
+
+
+class SqlVectors:
+    """`ports.VectorTable` on one connection."""
+
+    def __init__(self, connection: Connection, users: SqlUsers) -> None:
+        self._connection = connection
+        self._users = users
+
+    def write(
+        self, scope: Scope, corpus: Corpus, model: str, entries: Sequence[VectorEntry]
+    ) -> None:
+        """Replace the vectors of these refs."""
+        rows = [
+            {
+                "namespace": scope.namespace,
+                "user_id": scope.user,
+                "corpus": corpus.value,
+                "model": model,
+                "ref": entry.ref,
+                "dimension": entry.vectors.shape[1],
+                "parts": np.ascontiguousarray(entry.vectors, dtype=_FLOAT).tobytes(),
+            }
+            for entry in entries
+        ]
+        if rows:
+            self._connection.execute(_WRITE.on(self._connection), rows)
+            self._users.changed(scope, corpus)
+
+    def read(self, scope: Scope, corpus: Corpus, model: str) -> VectorRows:
+        """All of one owner, ordered by ref.
+
+        Raises:
+            Corrupt: the model's vectors are not all of one length.
+        """
+        rows = self._connection.execute(
+            _READ,
+            {**whose(scope), "in_corpus": corpus.value, "of_model": model},
+        ).all()
+        dimensions = {row.dimension for row in rows}
+        if len(dimensions) > 1:
+            raise Corrupt("Vectors of one model differ in length; make them anew.")
+        dimension = dimensions.pop() if dimensions else 0
+        width = dimension * _FLOAT.itemsize
+        refs = tuple(row.ref for row in rows for _ in range(len(row.parts) // width))
+        matrix = np.frombuffer(b"".join(row.parts for row in rows), dtype=_FLOAT)
+        return VectorRows(
+            refs=refs, matrix=matrix.reshape(len(refs), dimension).astype(np.float32, copy=False)
+        )
+
+    def remove(self, scope: Scope, corpus: Corpus, refs: Collection[str]) -> int:
+        """Delete, whatever the model. Returns how many rows went."""
+        owner = {**whose(scope), "in_corpus": corpus.value}
+        gone = sum(
+            self._connection.execute(_REMOVE, {**owner, "refs": some}).rowcount
+            for some in bunches(refs)
+        )
+        if gone:
+            self._users.changed(scope, corpus)
+        return gone
