@@ -12,7 +12,8 @@ from perdure.settings import Settings, load
 def test_later_wins_preset_then_file_then_environment_then_call(tmp_path):
     file = tmp_path / "perdure.toml"
     file.write_text(
-        'preset = "team"\nllm_model = "from-file"\n[policy.gate]\nfloor = 0.3\n[policy.budget]\nuser = 4\n'
+        'preset = "team"\nllm_model = "from-file"\n'
+        "[policy.gate]\nfloor = 0.3\n[policy.budget]\nuser = 4\n"
     )
     settings = load({"PERDURE_LLM_MODEL": "from-env", "PERDURE_POLICY__GATE__FLOOR": "0.4"}, file)
     assert settings.policy.preset == "team"

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
+from perdure.testing.model_server import ModelServer, failing
 
 from perdure import Memory, Message, Scope
-from perdure.testing.model_server import ModelServer, failing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,7 @@ def test_chinese_is_no_second_class(memory):
 
     assert "不吃香菜" in answer.text
     assert "<memory" in answer.text
-    assert [hit.content for hit in memory.search(lin, "杭州")][0].endswith("杭州")
+    assert memory.search(lin, "杭州")[0].content.endswith("杭州")
 
 
 @pytest.mark.spec("3.3", "3.4")

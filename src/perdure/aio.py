@@ -68,7 +68,7 @@ class AsyncMemory:
         """As `Memory.receipt`."""
         return await _hop(self._memory.receipt, scope, trace)
 
-    async def wait(self, taken: Receipt, timeout: float = 60.0) -> Receipt:  # noqa: ASYNC109
+    async def wait(self, taken: Receipt, timeout: float = 60.0) -> Receipt:  # noqa: ASYNC109 - same
         """As `Memory.wait`."""
         return await _hop(self._memory.wait, taken, timeout)
 
@@ -76,7 +76,9 @@ class AsyncMemory:
         """As `Memory.recall`."""
         return await _hop(self._memory.recall, scope, question, **how)
 
-    async def search(self, scope: Scope, query: str, limit: int = 10, **how: Any) -> list[Found]:
+    async def search(
+        self, scope: Scope, query: str | Sequence[Message], limit: int = 10, **how: Any
+    ) -> list[Found]:
         """As `Memory.search`."""
         return await _hop(self._memory.search, scope, query, limit, **how)
 

@@ -23,10 +23,16 @@ class PerdureError(Exception):
 
         Details are written by us and never contain memory text.
         """
-        doc = (type(self).__doc__ or "").strip().splitlines()
-        sentence = self.zh if language.startswith("zh") else (doc[0] if doc else self.code)
         where = f"{self.field}: " if self.field else ""
-        return f"{where}{sentence} {self.detail}".rstrip()
+        return f"{where}{self.sentence(language)} {self.detail}".rstrip()
+
+    @classmethod
+    def sentence(cls, language: str = "en") -> str:
+        """What every error of this class says, without its place and detail."""
+        if language.startswith("zh"):
+            return cls.zh
+        doc = (cls.__doc__ or "").strip().splitlines()
+        return doc[0] if doc else cls.code
 
 
 # ── the request must change ──────────────────────────────────────────────────────────────────────

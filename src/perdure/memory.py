@@ -233,7 +233,7 @@ class Memory:
     def search(
         self,
         scope: Scope,
-        query: str,
+        query: str | Sequence[Message],
         limit: int = 10,
         *,
         arms: Sequence[str] = ("semantic", "fulltext"),
@@ -243,7 +243,7 @@ class Memory:
 
         Args:
             scope: whose memories or conversations are searched.
-            query: what to look for.
+            query: what to look for, or the conversation that ends with it.
             limit: how many hits at most, at least 1.
             arms: ``semantic`` and ``fulltext`` search memories, ``episodes`` what was said.
             policy: other numbers for this call.

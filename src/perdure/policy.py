@@ -34,6 +34,7 @@ class ItemPolicy(Group):
     scrub_after_s: int = 30 * 86_400  # deleted text is scrubbed for good after this
     channel_projects: tuple[str, ...] = ()  # patterns of project keys that count as none
     expires: bool = True  # may memories expire at all?
+    origin_messages: int = 50  # source messages remembered of one memory; the latest
 
     def project(self, key: str | None) -> str | None:
         """The project that a key names; None where it is empty or only a channel's."""
@@ -49,6 +50,8 @@ class CapturePolicy(Group):
     source_chars: int = 8_000  # longer source texts are cut in the job, with a note that they were
     keep_messages_s: int = 365 * 86_400  # conversations are kept this long; 0: only until learnt
     episodes: bool = True  # index what was said, so that recall can quote it
+    episode_part_chars: int = 2_000  # longer messages are indexed by meaning in parts of this size
+    episode_parts: int = 8  # of one message; what comes after is found by its words alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +91,7 @@ class ScreenPolicy(Group):
 class DecidePolicy(Group):
     """How a candidate meets what is stored. Spec 3.4."""
 
-    strategy: Literal["exact", "one_call", "two_call"] = "one_call"  # see the spec
+    strategy: Literal["exact", "one_call", "two_call"] = "one_call"  # who compares, and when
     neighbours: int = 5  # nearest memories shown for each candidate (two_call)
     shown_tokens: int = 4_000  # of the comparison set, most recently updated first
     dismissed_shown: int = 30  # of the refused statements, most recent first
@@ -146,10 +149,11 @@ class SearchPolicy(Group):
     last_turn: float = 0.5  # weight of the last user turn's vector beside the whole question's
     bm25_k1: float = 0.9  # how soon repeating a word stops to help
     bm25_b: float = 0.5  # how much a long text is held back
-    words_full: float = 60.0  # rarity of all found words at which words say all they can
+    words_full: float = 50.0  # rarity of all found words at which words say all they can
     words_weight: float = 0.5  # how much words may add to what the vector says
     legacy_limit: int = 5  # memories in all on the legacy road
-    deadline_ms: int = 800  # the answer comes by then, with what there is
+    vector_ms: int = 500  # the question's vector is there by then, or the search goes without it
+    deadline_ms: int = 800  # the answer comes by then, with what there is; 0: no deadline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,19 +178,19 @@ class RankPolicy(Group):
 
     searched: Literal["relevance", "typed"] = "relevance"  # formula of searched rows
     pinned: Literal["relevance", "typed"] = "typed"  # formula of pinned rows
-    relevance_weight: float = 0.45  # formula "relevance": C 8.2
-    confidence_weight: float = 0.25
-    recency_weight: float = 0.20
-    explicit_weight: float = 0.10
-    typed_importance: float = 0.35  # formula "typed": D 4
-    typed_confidence: float = 0.30
-    typed_recency: float = 0.20
-    typed_explicit: float = 0.10
-    typed_same_conversation: float = 0.08
-    constraint_weight: float = 0.15  # type weights: D 4
-    preference_weight: float = 0.10
-    todo_hint_weight: float = 0.05
-    fact_weight: float = 0.0
+    relevance_weight: float = 0.45  # formula "relevance" (C 8.2): nearness to the question
+    confidence_weight: float = 0.25  # how sure it is
+    recency_weight: float = 0.20  # how lately it was confirmed
+    explicit_weight: float = 0.10  # the user asked to remember it
+    typed_importance: float = 0.35  # formula "typed" (D 4): how much it matters
+    typed_confidence: float = 0.30  # how sure it is
+    typed_recency: float = 0.20  # how lately it was confirmed
+    typed_explicit: float = 0.10  # the user asked to remember it
+    typed_same_conversation: float = 0.08  # it was learnt in this conversation
+    constraint_weight: float = 0.15  # type weights (D 4): of a constraint
+    preference_weight: float = 0.10  # of a preference
+    todo_hint_weight: float = 0.05  # of a plan
+    fact_weight: float = 0.0  # of a fact
     type_weight_on_searched: bool = True  # type weight is added to "relevance" too
     half_life_days: float = 30.0  # recency halves in this time
 
@@ -221,10 +225,10 @@ class RerankPolicy(Group):
 class BudgetPolicy(Group):
     """How much is said. Spec 4.7. None (``none`` in a file) means no limit, 0 means nothing."""
 
-    constraint: int | None = 5  # of this kind
-    preference: int | None = 5
-    todo_hint: int | None = 3
-    fact: int | None = 5
+    constraint: int | None = 5  # constraints
+    preference: int | None = 5  # preferences
+    todo_hint: int | None = 3  # plans
+    fact: int | None = 5  # facts
     total: int | None = 18  # of all kinds
     user: int | None = None  # of user memories
     project: int | None = None  # of project memories
@@ -255,6 +259,7 @@ class JobsPolicy(Group):
     poll_s: float = 1.0  # an idle worker looks again after this
     keep_finished_s: int = 7 * 86_400  # finished jobs are kept as receipts for so long
     busy_max_s: float = 86_400.0  # waiting on a busy model does not use up tries for so long
+    upkeep_s: float = 60.0  # finished jobs and dead workers' leases are looked after this often
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,11 +37,15 @@ def aware(value: datetime, where: str) -> datetime:
     """The same moment in UTC.
 
     Raises:
-        Rejected: the time has no zone, so nobody can know which moment is meant.
+        Rejected: the time has no zone, so nobody can know which moment is meant; or it lies
+            beyond the calendar.
     """
     if value.tzinfo is None or value.utcoffset() is None:
         raise Rejected("A time needs a zone, for example 2026-11-30T09:00:00+01:00.", field=where)
-    return value.astimezone(UTC)
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise Rejected("There is no such time in UTC.", field=where) from None
 
 
 def identifier(value: Any, where: str, limit: int) -> str:
@@ -387,6 +391,18 @@ class MemoryItem:
         """Namespace and user."""
         return self.namespace, self.user
 
+    @property
+    def bound(self) -> Scope:
+        """The scope that it is bound to."""
+        return Scope(
+            namespace=self.namespace,
+            user=self.user,
+            project=self.project,
+            assistant=self.assistant,
+            run=self.run,
+            conversation=self.conversation,
+        )
+
 
 def content_hash(scope: Scope, level: Level, content: str, how: text.Normalisation) -> str:
     """What makes two statements of one user the same. The kind is left out on purpose."""
@@ -568,11 +584,11 @@ class AuditEntry:
 class JobType(StrEnum):
     """What a job does."""
 
-    EXTRACT = "extract"
-    EMBED = "embed"
-    RECONCILE = "reconcile"
-    CONSOLIDATE = "consolidate"
-    CLEANUP = "cleanup"
+    EXTRACT = "extract"  # learn from a captured turn
+    EMBED = "embed"  # write the vectors of memories or messages
+    RECONCILE = "reconcile"  # repair what the vector index lost
+    CONSOLIDATE = "consolidate"  # tidy up the memories of one user
+    CLEANUP = "cleanup"  # set aside what expired, scrub what was deleted
 
 
 class JobState(StrEnum):
@@ -646,9 +662,9 @@ class Job:
 class Preferences:
     """A user's own switches."""
 
-    memory_enabled: bool = True
-    auto_learn: bool = True
-    sensitive_allowed: bool = False
+    memory_enabled: bool = True  # off: no capture, no learning, no recall; managing still works
+    auto_learn: bool = True  # off: nothing is learnt unasked; what exists is still recalled
+    sensitive_allowed: bool = False  # on: sensitive statements may be learnt and said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -793,4 +809,67 @@ class Answer:
     timings: Mapping[str, float] = field(default_factory=dict)
     """Milliseconds by stage."""
     episodes: tuple[Found, ...] = ()
-    """Sentences of earlier conversations that the text quotes, where the policy wants them."""
+    """Messages of earlier conversations that the text quotes, where the policy wants them."""
+
+    def as_system(self, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """The conversation with this answer as a system message behind the host's own rules.
+
+        Args:
+            messages: as OpenAI-style chat messages, oldest first; they are left as they are.
+
+        Returns:
+            The same messages, with one more directly behind the leading system and developer
+            messages; without it if the answer is empty or memories stand there already.
+        """
+        placed = [dict(message) for message in messages]
+        if self._fits(placed):
+            rules = 0
+            while rules < len(placed) and placed[rules].get("role") in _RULES:
+                rules += 1
+            role = placed[rules - 1]["role"] if rules else Role.SYSTEM.value
+            placed.insert(rules, {"role": role, "content": self.text})
+        return placed
+
+    def as_supplement(self, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """The conversation with this answer at the end of its last message.
+
+        For agents that build their own prompt; see `as_system` for arguments and result.
+        """
+        placed = [dict(message) for message in messages]
+        if placed and self._fits(placed):
+            content = placed[-1].get("content")
+            placed[-1]["content"] = (
+                [*content, {"type": "text", "text": self.text}]
+                if isinstance(content, list | tuple)
+                else f"{content}\n\n{self.text}"
+                if content
+                else self.text
+            )
+        return placed
+
+    def _fits(self, messages: Sequence[Mapping[str, Any]]) -> bool:
+        """There is something to say, and no memories stand in these messages already."""
+        mark = self.text.partition("\n")[0]
+        return bool(mark) and not any(
+            mark in _written(message.get("content"))
+            for message in messages
+            if message.get("role") not in _REPLIES
+        )
+
+
+_RULES = frozenset({"system", "developer"})
+_REPLIES = frozenset({"assistant", "tool", "function"})
+"""What a model or a tool writes may quote our mark; that places nothing."""
+
+
+def _written(content: Any) -> str:
+    """All text of a message's content: a text, or content parts."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Sequence) and not isinstance(content, bytes | bytearray):
+        return "\n".join(
+            said
+            for part in content
+            if isinstance(part, Mapping) and isinstance(said := part.get("text"), str)
+        )
+    return ""

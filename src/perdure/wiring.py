@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from perdure.control.items import Items
 from perdure.control.preferences import UserPreferences
@@ -53,6 +53,10 @@ class Parts:
     preferences: UserPreferences
     runtime: Runtime
     uses: Uses
+    beside: tuple[tuple[str, Task], ...] = ()
+    """More that runs beside the conversation: name and task of each thread."""
+    closing: tuple[Callable[[], None], ...] = ()
+    """What gives back connections and threads, in order."""
 
     @property
     def switches(self) -> Switches:
@@ -69,7 +73,12 @@ class Parts:
             (f"perdure-worker-{number}", self.worker.run)
             for number in range(self.settings.worker_threads)
         ]
-        return [*workers, ("perdure-upkeep", self.upkeep.run), ("perdure-uses", self.uses.run)]
+        return [
+            *workers,
+            ("perdure-upkeep", self.upkeep.run),
+            ("perdure-uses", self.uses.run),
+            *self.beside,
+        ]
 
     def notify(self) -> None:
         """Wake the workers: there may be something to do, or it is time to stop."""
@@ -78,7 +87,35 @@ class Parts:
     def close(self) -> None:
         """Give everything back."""
         self.uses.write()
-        self.database.close()
+        for close in self.closing:
+            close()
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """A part that holds connections or threads."""
+
+    def close(self) -> None:
+        """Give them back."""
+        ...
+
+
+@runtime_checkable
+class Warming(Protocol):
+    """A part that is slow the first time."""
+
+    def warm(self) -> None:
+        """Be slow now."""
+        ...
+
+
+def _warming(part: Warming) -> Task:
+    """Loads what is slow to load, so that the first recall need not wait for it."""
+
+    def warm(_: threading.Event) -> None:
+        part.warm()
+
+    return warm
 
 
 def now() -> datetime:
@@ -112,7 +149,24 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
         clock=clock,
         meter=meter,
     )
-    filler = Filler(database=database, embedder=embedder, index=index, clock=clock)
+    filler = Filler(
+        database=database,
+        embedder=embedder,
+        index=index,
+        clock=clock,
+        policy=settings.policy.capture,
+    )
+    recaller = Recaller(
+        database=database,
+        embedder=embedder,
+        index=index,
+        reranker=None,
+        switches=settings.switches,
+        clock=clock,
+        meter=meter,
+    )
+    closing: list[Callable[[], None]] = [recaller.close]
+    closing += [part.close for part in (chat, embedder) if isinstance(part, Closing)]
     return Parts(
         settings=settings,
         clock=clock,
@@ -121,15 +175,7 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
         chat=chat,
         embedder=embedder,
         index=index,
-        recaller=Recaller(
-            database=database,
-            embedder=embedder,
-            index=index,
-            reranker=None,
-            switches=settings.switches,
-            clock=clock,
-            meter=meter,
-        ),
+        recaller=recaller,
         worker=Worker(
             database,
             {JobType.EXTRACT: learner, JobType.EMBED: filler},
@@ -149,6 +195,8 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
         preferences=UserPreferences(database=database, policy_of=runtime.policy_of),
         runtime=runtime,
         uses=Uses(database, clock),
+        beside=(("perdure-warm", _warming(embedder)),) if isinstance(embedder, Warming) else (),
+        closing=(*closing, database.close),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypedDict
@@ -24,11 +23,6 @@ class Fields(TypedDict, total=False):
     sensitivity: int
     expires_at: datetime | None
     metadata: Mapping[str, str]
-
-
-def is_channel(project: str, policy: ItemPolicy) -> bool:
-    """Is this key no project but, for example, a chat robot's channel?"""
-    return any(fnmatch.fnmatchcase(project, pattern) for pattern in policy.channel_projects)
 
 
 def checked_content(content: Any, policy: ItemPolicy) -> str:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, Unpack
 import numpy as np
 
 from perdure import text
-from perdure.control.fields import Fields, checked_content, checked_fields, is_channel
+from perdure.control.fields import Fields, checked_content, checked_fields
 from perdure.errors import (
     Duplicate,
     LimitReached,
@@ -108,7 +108,7 @@ class Items:
         policy = self.policy_of(scope.namespace).item
         with self.database.read() as tx:
             seen = tx.items.projects(scope)
-        return tuple(key for key in seen if not is_channel(key, policy))
+        return tuple(key for key in seen if policy.project(key) is not None)
 
     def add(
         self,
@@ -131,7 +131,7 @@ class Items:
         level = one_of(Level, level, "level")
         if level is Level.USER:
             scope = scope.within(project=None)
-        elif scope.project is None or is_channel(scope.project, policy.item):
+        elif policy.item.project(scope.project) is None:
             raise ProjectKeyRequired(field="project")
         at = self.clock()
         hashed = content_hash(scope, level, content, policy.item.normalisation)
@@ -206,7 +206,7 @@ class Items:
                 how = policy.item.normalisation
                 new = replace(
                     new,
-                    content_hash=content_hash(bound(new), new.level, new.content, how),
+                    content_hash=content_hash(new.bound, new.level, new.content, how),
                     normalized_content=text.normalise(new.content, how),
                 )
                 other = tx.items.by_hash(scope, new.content_hash)
@@ -322,18 +322,6 @@ class Items:
             elif self.embedder is not None:
                 tx.jobs.promise(embed_later(new), new.updated_at)
         tx.audit.add([entry(operation, old, new, new.updated_at)])
-
-
-def bound(item: MemoryItem) -> Scope:
-    """The scope that a memory is bound to."""
-    return Scope(
-        namespace=item.namespace,
-        user=item.user,
-        project=item.project,
-        assistant=item.assistant,
-        run=item.run,
-        conversation=item.conversation,
-    )
 
 
 def entry(

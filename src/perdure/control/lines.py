@@ -13,10 +13,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from perdure import text
 from perdure.control.fields import checked_content
-from perdure.control.items import bound
 from perdure.errors import Rejected
 from perdure.policy import ItemPolicy
 from perdure.types import (
+    MAX_BINDING,
     AuditEntry,
     MemoryItem,
     Message,
@@ -26,6 +26,7 @@ from perdure.types import (
     VectorStatus,
     aware,
     content_hash,
+    identifier,
     new_id,
     one_of,
 )
@@ -93,15 +94,13 @@ def read_message(line: Mapping[str, Any]) -> tuple[str, Message]:
     Raises:
         Rejected: a field cannot be meant; the error names it.
     """
-    conversation = line.get("conversation")
-    if not isinstance(conversation, str) or not conversation:
-        raise Rejected("A message needs a conversation.", field="conversation")
+    conversation = identifier(line.get("conversation"), "conversation", MAX_BINDING)
     at = line.get("time")
     try:
         said_at = None if at is None else aware(datetime.fromisoformat(at), "time")
     except (TypeError, ValueError):
         raise Rejected("Expected a time as in 2026-11-30T09:00:00+00:00.", field="time") from None
-    role, content = line.get("role", ""), line.get("content", "")
+    role, content = line.get("role", ""), line.get("content")
     return conversation, Message(
         role, content, at=said_at, id=line.get("id"), name=line.get("name")
     )
@@ -125,7 +124,7 @@ def read_memory(
     item = _checked(_items(), {**given, **owner, "content": content, "content_hash": ""})
     item = replace(
         item,
-        content_hash=content_hash(bound(item), item.level, content, policy.normalisation),
+        content_hash=content_hash(item.bound, item.level, content, policy.normalisation),
         normalized_content=text.normalise(content, policy.normalisation),
         vector_status=VectorStatus.PENDING,
         created_at=aware(item.created_at, "created_at"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from perdure import text
-from perdure.control.items import bound, embed_later
+from perdure.control.items import embed_later
 from perdure.control.lines import (
     LineType,
     line_type,
@@ -125,7 +125,7 @@ class Importer:
         at = self.clock()
         item, history = read_memory(scope, line, self.policy.item, at)
         with self.database.begin() as tx:
-            known = tx.items.by_hash(bound(item), item.content_hash)
+            known = tx.items.by_hash(item.bound, item.content_hash)
             if known is not None and known.status is not Status.DELETED:
                 return "known"
             if known is not None:

@@ -1,0 +1,105 @@
+"""A user's data goes out as lines and comes in again; conversations of others are learnt from."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from perdure import Memory, Scope
+from perdure.errors import Rejected
+from perdure.ports import ItemFilter
+from perdure.settings import load
+from perdure.types import Status
+
+ann = Scope(user="ann")
+bo = Scope(user="bo")
+every = ItemFilter(statuses=set(Status))
+
+
+@pytest.fixture
+def memory(tmp_path):
+    settings = load({"PERDURE_EMBEDDER": "none"})
+    url = f"sqlite:///{tmp_path / 'perdure.db'}"
+    with Memory.open(settings=settings.but(database_url=url)) as opened:
+        yield opened
+
+
+def said(content, role="user", conversation="chat-1", **more):
+    return {"conversation": conversation, "role": role, "content": content, **more}
+
+
+def learn(memory, who, lines):
+    reports = list(memory.import_lines(who, lines))
+    for report in reports:
+        if report.receipt is not None:
+            memory.wait(report.receipt)
+    return reports
+
+
+@pytest.mark.spec("12")
+def test_a_conversation_file_is_learnt_from_turn_by_turn(memory):
+    reports = learn(
+        memory,
+        ann,
+        [
+            said("I live in Bergen.", time="2026-11-01T09:00:00+01:00"),
+            said("Nice!", "assistant"),
+            said("I prefer tea.", id="m3"),
+            said("我不吃香菜。", conversation="对话"),
+        ],
+    )
+
+    assert [report.outcome for report in reports] == ["captured"] * 4
+    assert [report.receipt is not None for report in reports] == [False, True, True, True]
+    assert {item.origin.conversation for item in memory.items.list(ann)} == {"chat-1", "对话"}
+
+
+@pytest.mark.spec("9", "12")
+def test_an_export_comes_back_unchanged_for_the_same_and_for_another_user(memory):
+    learn(memory, ann, [said("I live in Bergen."), said("I prefer tea."), said("Hi", "assistant")])
+    by_hand = memory.items.add(ann, "Owns `a kayak`\n```sh\nset -x\n```", metadata={"a": "b"})
+    memory.items.edit(ann, by_hand.id, kind="fact")
+    memory.items.dismiss(ann, memory.items.list(ann).items[-1].id)
+    lines = json.loads(json.dumps(list(memory.export(ann)), ensure_ascii=False))
+
+    again = list(memory.import_lines(ann, lines))
+    assert {report.outcome for report in again} == {"known"}
+
+    list(memory.import_lines(bo, lines))
+    copied = json.loads(json.dumps(list(memory.export(bo))))
+    assert [without_ids(line) for line in copied] == [without_ids(line) for line in lines]
+
+
+def without_ids(line):
+    """Ids are unique in the whole store, so another user's copy has its own."""
+    return {key: value for key, value in line.items() if key not in ("id", "history")} | {
+        "history": [
+            {k: v for k, v in entry.items() if k != "id"} for entry in line.get("history", ())
+        ]
+    }
+
+
+@pytest.mark.spec("12")
+@pytest.mark.parametrize(
+    ("line", "field"),
+    [
+        ("text", "line 2, line"),
+        ({}, "line 2, type"),
+        ({"type": "poem"}, "line 2, type"),
+        ({"role": "user", "content": "x"}, "line 2, conversation"),
+        (said("x", role="wizard"), "line 2, role"),
+        (said(None), "line 2, content"),
+        (said("x", time="yesterday"), "line 2, time"),
+        (said("x", time="2026-11-01T09:00:00"), "line 2, time"),
+        ({"type": "memory"}, "line 2, content"),
+        ({"type": "memory", "content": "x", "kind": "wish"}, "line 2, kind"),
+        ({"type": "memory", "content": "x", "created_at": "soon"}, "line 2, created_at"),
+        ({"type": "memory", "content": "x", "history": "old"}, "line 2, history"),
+    ],
+)
+def test_a_line_that_cannot_be_meant_is_named_with_its_field(memory, line, field):
+    with pytest.raises(Rejected) as refused:
+        list(memory.import_lines(ann, [{"type": "memory", "content": "First"}, line]))
+    assert refused.value.field == field
+    assert [item.content for item in memory.items.list(ann)] == ["First"]
