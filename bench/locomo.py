@@ -23,7 +23,7 @@ from perdure import Memory, Message, Scope
 from perdure.settings import load
 
 FLOORS = {"turn any@5": 65.0, "session any@5": 92.0}
-DEPTH = 100  # hits asked for; sessions are ranked by their best turn among them
+DEPTH = 300  # hits asked for; sessions are ranked by their best turn among them
 CHOSEN_ON = ("conv-26", "conv-30", "conv-41", "conv-42", "conv-43")
 
 

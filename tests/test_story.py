@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
-from perdure.testing.model_server import ModelServer, failing
 
 from perdure import Memory, Message, Scope
+from perdure.testing.model_server import ModelServer, failing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

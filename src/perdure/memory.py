@@ -15,7 +15,7 @@ from perdure.control.items import Items
 from perdure.control.preferences import UserPreferences
 from perdure.control.receipts import receipt
 from perdure.control.transfer import Imported, Importer, export_lines
-from perdure.errors import DatabaseUnavailable, Rejected
+from perdure.errors import DatabaseUnavailable, Rejected, Unavailable
 from perdure.learn.capture import capture
 from perdure.policy import Policy
 from perdure.settings import Settings
@@ -98,13 +98,17 @@ class Memory:
         """Stop the background and give everything back; jobs that wait are kept.
 
         Args:
-            timeout: seconds to let running jobs end.
+            timeout: seconds to let running jobs end; one that takes longer is handed back and
+                runs again in another process.
         """
         self._stop.set()
         self._parts.notify()
         until = time.monotonic() + timeout
         for thread in self._threads:
             thread.join(max(0.0, until - time.monotonic()))
+        if any(thread.is_alive() for thread in self._threads):
+            with suppress(Unavailable):
+                self._parts.worker.let_go()
         self._parts.close()
 
     def __enter__(self) -> Self:

@@ -166,7 +166,10 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
         meter=meter,
     )
     closing: list[Callable[[], None]] = [recaller.close]
-    closing += [part.close for part in (chat, embedder) if isinstance(part, Closing)]
+    holders: tuple[object, ...] = (chat, embedder)
+    for part in holders:
+        if isinstance(part, Closing):
+            closing.append(part.close)
     return Parts(
         settings=settings,
         clock=clock,

@@ -1,0 +1,1 @@
+"""From a question to a text: the few memories that matter now, and why."""

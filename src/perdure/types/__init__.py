@@ -1,0 +1,91 @@
+"""The shared words: who is meant, what was said, what is remembered, and what became of it."""
+
+from perdure.types.answer import Answer, Degraded, Dropped, Found, Kept, Score
+from perdure.types.checks import (
+    MAX_BINDING,
+    MAX_MESSAGE,
+    MAX_NAMESPACE,
+    MAX_USER,
+    ItemId,
+    Trace,
+    Word,
+    aware,
+    identifier,
+    new_id,
+    one_of,
+    optional_identifier,
+)
+from perdure.types.decision import Action, Candidate, Change, Decision, Refused
+from perdure.types.history import Actor, AuditEntry, Operation
+from perdure.types.item import (
+    Kind,
+    Level,
+    MemoryItem,
+    Origin,
+    Source,
+    Status,
+    VectorStatus,
+    content_hash,
+)
+from perdure.types.job import Job, JobState, JobType, Promise
+from perdure.types.reason import Reason
+from perdure.types.receipt import Learnt, Receipt, ReceiptState, RefusedNote
+from perdure.types.said import ConversationKind, Message, Mode, Outcome, Role, Turn, Utterance
+from perdure.types.scope import Scope
+from perdure.types.switches import Preferences, Switches
+
+__all__ = [
+    "MAX_BINDING",
+    "MAX_MESSAGE",
+    "MAX_NAMESPACE",
+    "MAX_USER",
+    "Action",
+    "Actor",
+    "Answer",
+    "AuditEntry",
+    "Candidate",
+    "Change",
+    "ConversationKind",
+    "Decision",
+    "Degraded",
+    "Dropped",
+    "Found",
+    "ItemId",
+    "Job",
+    "JobState",
+    "JobType",
+    "Kept",
+    "Kind",
+    "Learnt",
+    "Level",
+    "MemoryItem",
+    "Message",
+    "Mode",
+    "Operation",
+    "Origin",
+    "Outcome",
+    "Preferences",
+    "Promise",
+    "Reason",
+    "Receipt",
+    "ReceiptState",
+    "Refused",
+    "RefusedNote",
+    "Role",
+    "Scope",
+    "Score",
+    "Source",
+    "Status",
+    "Switches",
+    "Trace",
+    "Turn",
+    "Utterance",
+    "VectorStatus",
+    "Word",
+    "aware",
+    "content_hash",
+    "identifier",
+    "new_id",
+    "one_of",
+    "optional_identifier",
+]

@@ -1,0 +1,81 @@
+"""Ids, times and words: what a caller gives, as it is meant or refused by name."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, TypeAlias, TypeVar
+
+from perdure import text
+from perdure.errors import Rejected
+
+Word = TypeVar("Word", bound=StrEnum)
+
+ItemId: TypeAlias = str
+Trace: TypeAlias = str
+
+MAX_USER = 255
+MAX_NAMESPACE = 64
+MAX_BINDING = 128
+MAX_MESSAGE = 1_000_000
+
+
+def new_id(at: datetime) -> str:
+    """An opaque id of 32 hex digits that sorts by time (RFC 9562, version 7)."""
+    millis = int(at.timestamp() * 1000) & ((1 << 48) - 1)
+    low = secrets.randbits(74)
+    value = (
+        (millis << 80) | (0x7 << 76) | ((low >> 62) << 64) | (0b10 << 62) | (low & ((1 << 62) - 1))
+    )
+    return f"{value:032x}"
+
+
+def aware(value: datetime, where: str) -> datetime:
+    """The same moment in UTC.
+
+    Raises:
+        Rejected: the time has no zone, so nobody can know which moment is meant; or it lies
+            beyond the calendar.
+    """
+    if value.tzinfo is None or value.utcoffset() is None:
+        raise Rejected("A time needs a zone, for example 2026-11-30T09:00:00+01:00.", field=where)
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise Rejected("There is no such time in UTC.", field=where) from None
+
+
+def identifier(value: Any, where: str, limit: int) -> str:
+    """An id as the caller means it, exactly: no trimming, no folding.
+
+    Raises:
+        Rejected: it is not a text, blank, longer than ``limit`` characters, or holds a NUL or
+            half a character.
+    """
+    if not isinstance(value, str):
+        raise Rejected("Expected a text.", field=where)
+    if not value.strip():
+        raise Rejected("May not be blank.", field=where)
+    if len(value) > limit:
+        raise Rejected(f"May have at most {limit} characters.", field=where)
+    if text.clean(value) != value:
+        raise Rejected("May not contain NUL or half a character.", field=where)
+    return value
+
+
+def optional_identifier(value: Any, where: str, limit: int) -> str | None:
+    """As `identifier`; None and the empty text mean that nothing is named."""
+    return None if value is None or value == "" else identifier(value, where, limit)
+
+
+def one_of(words: type[Word], value: Any, where: str) -> Word:
+    """The word of an enumeration.
+
+    Raises:
+        Rejected: there is no such word; the error lists those there are.
+    """
+    try:
+        return words(value)
+    except ValueError:
+        raise Rejected(f"Known are {', '.join(words)}.", field=where) from None

@@ -1,0 +1,48 @@
+"""Who changed what, why, before and after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from perdure.types.checks import ItemId, Trace
+
+
+class Operation(StrEnum):
+    """What happened to a memory, as the audit names it."""
+
+    CREATE = "create"
+    UPDATE = "update"
+    TOUCH = "touch"
+    DISMISS = "dismiss"
+    RESTORE = "restore"
+    ARCHIVE = "archive"
+    DELETE = "delete"
+    MERGE = "merge"
+
+
+class Actor(StrEnum):
+    """Who did it."""
+
+    SYSTEM = "system"
+    USER = "user"
+    ADMIN = "admin"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEntry:
+    """One change of one memory: who, why, before, after."""
+
+    id: str
+    item: ItemId
+    namespace: str
+    user: str
+    operation: Operation
+    actor: Actor
+    reason: str
+    before: str | None
+    """The content before, None if there was none or it was scrubbed."""
+    after: str | None
+    at: datetime
+    trace: Trace | None = None

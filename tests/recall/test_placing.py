@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from perdure.policy import RenderPolicy
+from perdure.recall.render import layout, render
+from perdure.types import Answer, Kind
+
+RULES = {"role": "system", "content": "House rules."}
+DEV = {"role": "developer", "content": "Always ask before deleting files."}
+ANN = {"role": "user", "content": "Clean up my folder", "name": "ann"}
+
+
+@pytest.fixture
+def answer(item):
+    text = render([item("不吃香菜", kind=Kind.CONSTRAINT)], layout(RenderPolicy(), "zh"))
+    return Answer(text=text, kept=(), dropped=(), degraded=(), trace="t")
+
+
+@pytest.mark.spec("4.9")
+@pytest.mark.case("API-11")
+@pytest.mark.parametrize(
+    ("host", "place", "role"),
+    [
+        ([RULES, ANN], 1, "system"),
+        ([RULES, RULES, ANN], 2, "system"),
+        ([DEV, ANN], 1, "developer"),
+        ([ANN], 0, "system"),
+        ([], 0, "system"),
+        ([ANN, RULES], 0, "system"),
+    ],
+)
+def test_memories_stand_behind_the_hosts_own_rules(answer, host, place, role):
+    """A 8 P1: after the host's own sections. No other message is touched."""
+    before = copy.deepcopy(host)
+
+    placed = answer.as_system(host)
+
+    assert placed[place] == {"role": role, "content": answer.text}
+    assert placed[:place] + placed[place + 1 :] == host == before
+
+
+@pytest.mark.spec("4.9")
+def test_an_agent_with_its_own_prompt_finds_them_in_its_last_message(answer):
+    """D "验证方式" 7: the last message carries the section 相关记忆."""
+    host = [RULES, ANN]
+
+    placed = answer.as_supplement(host)
+
+    assert placed[0] == RULES
+    assert placed[1]["content"] == f"Clean up my folder\n\n{answer.text}"
+    assert "相关记忆" in placed[1]["content"]
+    assert placed[1]["name"] == "ann"
+    assert host == [RULES, ANN]
+
+
+@pytest.mark.spec("4.9")
+def test_content_parts_get_one_more_part(answer):
+    part = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
+
+    (placed,) = answer.as_supplement([{"role": "user", "content": [part]}])
+
+    assert placed["content"] == [part, {"type": "text", "text": answer.text}]
+
+
+@pytest.mark.spec("4.9")
+def test_nothing_is_placed_twice(answer):
+    """D "验证方式" 8."""
+    once = answer.as_system([RULES, ANN])
+    again = answer.as_supplement([RULES, ANN])
+
+    for placed in (
+        once,
+        again,
+        answer.as_supplement([{"role": "user", "content": [{"type": "text", "text": "x"}]}]),
+    ):
+        assert answer.as_system(placed) == placed
+        assert answer.as_supplement(placed) == placed
+
+
+@pytest.mark.spec("4.9")
+def test_a_model_that_quoted_the_block_does_not_stop_memory(answer):
+    host = [ANN, {"role": "assistant", "content": answer.text}, ANN]
+
+    assert len(answer.as_system(host)) == 4
+
+
+@pytest.mark.spec("4.9")
+def test_an_empty_answer_changes_nothing(answer):
+    empty = Answer(text="", kept=(), dropped=(), degraded=(), trace="t")
+
+    assert empty.as_system([RULES, ANN]) == [RULES, ANN]
+    assert empty.as_supplement([RULES, ANN]) == [RULES, ANN]
+    assert answer.as_supplement([]) == []
+    assert (
+        answer.as_supplement([{"role": "assistant", "content": None}])[0]["content"] == answer.text
+    )
