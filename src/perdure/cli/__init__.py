@@ -1,0 +1,79 @@
+"""The command line: one file for each family of commands."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from perdure.cli import ask, demo, jobs, move, run, say
+from perdure.cli.given import Given, anywhere, known_preset, whole
+from perdure.errors import PerdureError
+
+app = typer.Typer(
+    name="perdure",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    help="A long-term memory for assistants. Start with `perdure demo`.",
+    epilog="Exit codes: 0 fine · 1 problem · 2 usage · 3 a part is unavailable.",
+)
+for family in (demo, run, ask, move):
+    family.register(app)
+app.add_typer(jobs.app, name="jobs")
+
+
+def _version(asked: bool) -> None:  # noqa: FBT001 - the shape that Typer calls
+    if asked:
+        typer.echo(f"perdure {version('perdure')}")
+        raise typer.Exit
+
+
+@app.callback()
+def everywhere(
+    context: typer.Context,
+    database: Annotated[
+        str | None,
+        typer.Option(
+            help="A database URL or a SQLite file; else PERDURE_DATABASE_URL, else perdure.db.",
+            callback=whole,
+        ),
+    ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="assistant, team or desktop; else PERDURE_PRESET.", callback=known_preset
+        ),
+    ] = None,
+    namespace: Annotated[str, typer.Option(help="Whose users.", callback=whole)] = "default",
+    *,
+    _version: Annotated[
+        bool, typer.Option("--version", help="Say the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Remember what matters in conversations; recall it, and say why."""
+    say.log_from("warning")
+    context.obj = Given(database=database, preset=preset, namespace=namespace)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run one command and end with its exit code.
+
+    Args:
+        argv: the arguments; None takes the process's own.
+
+    Raises:
+        SystemExit: always; 0 fine, 1 problem, 2 usage, 3 a part is unavailable.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        app(args=anywhere(sys.argv[1:] if argv is None else argv), prog_name="perdure")
+    except PerdureError as error:
+        say.failed(error)
+        raise SystemExit(say.exit_code(error)) from None

@@ -1,0 +1,130 @@
+"""Commands that read what is remembered: recall, items."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from perdure.cli import say
+from perdure.cli.given import Json, Project, User, given, warm, whole
+from perdure.ports import ItemFilter, Page
+from perdure.prompts.reasons import in_words
+from perdure.serve.replies import ContextOut, PageOut
+from perdure.types import Answer, Kind, Status
+
+_LISTED = 50
+_MAX_LISTED = 1_000
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    app.command()(recall)
+    app.command()(items)
+
+
+def recall(
+    context: typer.Context,
+    user: User,
+    question: Annotated[
+        str, typer.Argument(metavar="QUESTION", help="The message to answer.", callback=whole)
+    ],
+    *,
+    project: Project = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Also say what was kept and dropped, and why.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Print what a model would be told of a user before it answers a message.
+
+    Examples:
+    - `perdure recall ann "Where should we meet for coffee?"`
+    - `perdure recall 小林 "晚饭吃什么？" --explain`
+    """
+    scope = given(context).scope(user, project=project)
+    with given(context).open() as memory:
+        warm(memory)
+        answer = memory.recall(scope, question)
+    if json:
+        say.as_json(ContextOut.of(answer, explain=True).model_dump(mode="json"))
+        return
+    if answer.text:
+        say.console().print(answer.text, soft_wrap=True)
+    else:
+        say.note("Nothing that is remembered fits this message.")
+    for missing in answer.degraded:
+        say.note(f"{missing.part}: {in_words(missing.reason, say.language())}")
+    if explain:
+        say.console().print(explained(answer))
+
+
+def explained(answer: Answer) -> Table:
+    """Every memory that was considered, best first, and what became of it."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for title in ("score", "kind", "memory", "outcome"):
+        table.add_column(title, overflow="fold")
+    for kept in answer.kept:
+        table.add_row(f"{kept.score.total:.2f}", kept.item.kind, kept.item.content, "said")
+    for dropped in answer.dropped:
+        score = "" if dropped.score is None else f"{dropped.score.total:.2f}"
+        why = in_words(dropped.reason, say.language())
+        table.add_row(score, dropped.item.kind, dropped.item.content, why, style="dim")
+    return table
+
+
+def items(
+    context: typer.Context,
+    user: User,
+    *,
+    status: Annotated[
+        list[Status] | None, typer.Option(help="Active ones, unless said otherwise.")
+    ] = None,
+    kind: Annotated[list[Kind] | None, typer.Option(help="Only these kinds.")] = None,
+    project: Project = None,
+    text: Annotated[
+        str | None, typer.Option(help="Only those that contain this.", callback=whole)
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=_MAX_LISTED)] = _LISTED,
+    after: Annotated[
+        str | None, typer.Option(help="Go on behind the page that named this.", callback=whole)
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List what is remembered of a user, newest first.
+
+    Examples:
+    - `perdure items ann`
+    - `perdure items 小林 --status dismissed --status archived`
+    """
+    scope = given(context).scope(user)
+    which = ItemFilter(
+        statuses=frozenset(status or [Status.ACTIVE]),
+        kinds=frozenset(kind) if kind else None,
+        project=project,
+        words=text or None,
+    )
+    with given(context).open() as memory:
+        page = memory.items.list(scope, which, limit, after)
+    if json:
+        say.as_json(PageOut.model_validate(page).model_dump(mode="json"))
+        return
+    say.console().print(listed(page))
+    say.note(f"{len(page.items)} of {page.total}.")
+    if page.next:
+        say.note(f"More with --after {page.next}")
+
+
+def listed(page: Page) -> Table:
+    """A page of memories as a table."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("id", no_wrap=True, style="dim")
+    for title in ("kind", "source", "memory"):
+        table.add_column(title, overflow="fold")
+    table.add_column("changed", no_wrap=True, style="dim")
+    for item in page.items:
+        table.add_row(
+            item.id[-8:], item.kind, item.source, item.content, f"{item.updated_at:%Y-%m-%d}"
+        )
+    return table

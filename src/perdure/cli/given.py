@@ -1,0 +1,103 @@
+"""What the command line gives: the options of every command, and the memory they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from perdure import settings, text
+from perdure.errors import Rejected
+from perdure.memory import Memory
+from perdure.policy import PRESETS
+from perdure.settings import Settings
+from perdure.types import Scope
+from perdure.wiring import Warming
+
+GLOBAL = ("--database", "--preset", "--namespace")
+"""Options of every command; they may stand before or behind its name."""
+
+
+def whole(value: Any) -> Any:
+    """The argument as given, unless bytes in it are no text (``surrogateescape``)."""
+    for part in value if isinstance(value, list) else [value]:
+        if isinstance(part, str) and text.clean(part) != part:
+            raise typer.BadParameter("Not valid UTF-8 text.")
+    return value
+
+
+def known_preset(value: str | None) -> str | None:
+    """A preset that there is."""
+    if value is not None and value not in PRESETS:
+        raise typer.BadParameter(f"Choose one of {', '.join(PRESETS)}.")
+    return value
+
+
+User = Annotated[str, typer.Argument(metavar="USER", help="Whose memories.", callback=whole)]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Project = Annotated[
+    str | None, typer.Option("--project", help="Inside this project.", callback=whole)
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """The options that stand for every command."""
+
+    database: str | None = None
+    preset: str | None = None
+    namespace: str = "default"
+
+    def settings(self) -> Settings:
+        """Environment and perdure.toml under these options."""
+        return settings.load(preset=self.preset)
+
+    def open(self) -> Memory:
+        """The memory that these options mean; its background threads are not started."""
+        return Memory.open(self.database, settings=self.settings(), workers=False)
+
+    def scope(self, user: str, **bindings: str | None) -> Scope:
+        """Whose memories are meant.
+
+        Raises:
+            BadParameter: an id cannot be one.
+        """
+        try:
+            return Scope(user=user, namespace=self.namespace, **bindings)
+        except Rejected as wrong:
+            raise typer.BadParameter(str(wrong)) from None
+
+
+def warm(memory: Memory) -> None:
+    """Load the embedder now: one question is worth waiting for, and its time is not the answer's.
+
+    A service answers without vectors until its embedder is loaded.
+    """
+    embedder: object = memory.parts.embedder
+    if isinstance(embedder, Warming):
+        embedder.warm()
+
+
+def given(context: typer.Context) -> Given:
+    """The options that stand for every command."""
+    found: Given = context.obj
+    return found
+
+
+def anywhere(argv: Sequence[str]) -> list[str]:
+    """The arguments with the options of every command moved to the front."""
+    front: list[str] = []
+    rest: list[str] = []
+    words = iter(argv)
+    for word in words:
+        if word == "--":
+            rest += [word, *words]
+        elif word in GLOBAL:
+            front += [word, *[value for _, value in zip(range(1), words, strict=False)]]
+        elif word.startswith(tuple(f"{name}=" for name in GLOBAL)):
+            front.append(word)
+        else:
+            rest.append(word)
+    return front + rest

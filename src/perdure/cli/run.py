@@ -1,0 +1,155 @@
+"""Commands that run Perdure: serve, worker, migrate."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from perdure.cli import say
+from perdure.cli.given import Json, given
+from perdure.errors import Unavailable
+from perdure.memory import Memory
+
+_BACKLOG = 2_048  # connections that may wait to be accepted
+_LAST_REQUESTS_S = 10  # so long running requests may take when the service ends
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    app.command()(serve)
+    app.command()(worker)
+    app.command()(migrate)
+
+
+def serve(
+    context: typer.Context,
+    *,
+    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65_535)
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Serve memory over HTTP, and learn in the background.
+
+    Without keys (`PERDURE_API_KEYS`) only this machine is served.
+
+    Examples:
+    - `perdure serve`
+    - `PERDURE_API_KEYS=default=KEY perdure serve --host 0.0.0.0 --port 8377`
+    """
+    import uvicorn  # noqa: PLC0415 - slow to import, and no other command needs it
+
+    from perdure.serve.app import create_app  # noqa: PLC0415 - the same
+    from perdure.serve.auth import check_listening  # noqa: PLC0415 - the same
+
+    settings = given(context).settings()
+    settings = settings.but(
+        host=settings.host if host is None else host,
+        port=settings.port if port is None else port,
+    )
+    check_listening(settings)
+    say.log_from(settings.log_level)
+    with (
+        _listening(settings.host, settings.port) as listener,
+        Memory.open(given(context).database, settings=settings) as memory,
+    ):
+        app = create_app(memory, settings)
+        config = uvicorn.Config(
+            app,
+            access_log=False,
+            log_config=None,
+            lifespan="off",
+            timeout_graceful_shutdown=_LAST_REQUESTS_S,
+        )
+        where = f"http://{_shown(settings.host)}:{listener.getsockname()[1]}"
+        if json:
+            say.as_json({"url": where})
+        else:
+            told = f"Perdure listens on {where} (API: {where}/docs). Ctrl-C ends it."
+            say.console().print(told, soft_wrap=True)
+        with _ended_by_signals():  # uvicorn raises the signal that ended it once more
+            uvicorn.Server(config).run(sockets=[listener])
+
+
+def worker(
+    context: typer.Context,
+    *,
+    once: Annotated[bool, typer.Option("--once", help="End when nothing is due.")] = False,
+    json: Json = False,
+) -> None:
+    """Keep promises (learn, embed, tidy up) until told to stop; running jobs end first.
+
+    Examples:
+    - `perdure worker`
+    - `perdure worker --once`
+    """
+    say.log_from(given(context).settings().log_level)
+    with _ended_by_signals() as stop, given(context).open() as memory:
+        if once:
+            done = 0
+            while not stop.is_set() and memory.parts.worker.run_once():
+                done += 1
+            if json:
+                say.as_json({"done": done})
+            else:
+                say.console().print(f"{done} jobs done.")
+            return
+        memory.start()
+        say.note("The worker runs. Ctrl-C or SIGTERM ends it.")
+        stop.wait()
+
+
+def migrate(context: typer.Context, *, json: Json = False) -> None:
+    """Bring the database's tables up to date. Doing it twice does no harm.
+
+    Examples:
+    - `perdure migrate`
+    - `perdure --database postgresql+psycopg://localhost/perdure migrate`
+    """
+    given(context).open().close()
+    if json:
+        say.as_json({"migrated": True})
+    else:
+        say.console().print("The database is up to date.")
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[threading.Event]:
+    """An event that is set when this process is told to end, instead of breaking off."""
+    asked = threading.Event()
+
+    def ask(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the shape of a handler
+        asked.set()
+
+    before = {one: signal.signal(one, ask) for one in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield asked
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """A socket that listens.
+
+    Raises:
+        Unavailable: the address is taken, or is none of this machine.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host.strip("[]"), port), family=family, backlog=_BACKLOG)
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or "no such address"
+        raise Unavailable(f"Cannot listen on {host}:{port}: {why}.", field="port") from None
+
+
+def _shown(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,118 @@
+"""How commands speak: answers to standard output, everything else to standard error."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import structlog
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from structlog.typing import Processor
+
+from perdure.errors import MissingExtra, PerdureError, Unavailable
+from perdure.text import Language
+
+PROBLEM = 1
+"""Exit code: it could not be done as asked."""
+USAGE = 2
+"""Exit code: the command line cannot be meant."""
+PART_UNAVAILABLE = 3
+"""Exit code: a part that is needed does not answer, or is not installed."""
+
+_EXIT: Mapping[type[PerdureError], int] = {
+    Unavailable: PART_UNAVAILABLE,
+    MissingExtra: PART_UNAVAILABLE,
+    PerdureError: PROBLEM,
+}
+
+
+def exit_code(error: PerdureError) -> int:
+    """What the command ends with after this error."""
+    return next(_EXIT[kind] for kind in type(error).__mro__ if kind in _EXIT)
+
+
+def language() -> Language:
+    """The language of the terminal's locale: Chinese, or English for every other."""
+    named = (os.environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
+    return "zh" if next(filter(None, named), "").lower().startswith("zh") else "en"
+
+
+def console() -> Console:
+    """Where answers are drawn."""
+    return Console(highlight=False, markup=False)
+
+
+def aside() -> Console:
+    """Where progress, notes and errors are drawn, out of the way of answers."""
+    return Console(stderr=True, highlight=False, markup=False)
+
+
+def note(sentence: str) -> None:
+    """Say something that is no answer."""
+    aside().print(sentence, style="dim", soft_wrap=True)
+
+
+def failed(error: PerdureError) -> None:
+    """Say what went wrong, in one sentence."""
+    aside().print(f"perdure: {error.message(language())}", soft_wrap=True)
+
+
+class Writable(Protocol):
+    """Takes text."""
+
+    def write(self, said: str, /) -> object:
+        """Write it."""
+        ...
+
+
+def as_json(value: Any, file: Writable | None = None) -> None:
+    """One JSON value on one line, readable in every language."""
+    line = json.dumps(value, ensure_ascii=False, default=str)
+    (file or sys.stdout).write(line + "\n")
+    if file is None:
+        sys.stdout.flush()
+
+
+def log_from(level: str) -> None:
+    """Logs go to standard error, one JSON object a line, from this level on."""
+    shared: list[Processor] = [
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        wrapper_class=structlog.stdlib.BoundLogger,
+        logger_factory=structlog.stdlib.LoggerFactory(),
+    )
+    lines = logging.StreamHandler()
+    lines.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.JSONRenderer(ensure_ascii=False),
+            ],
+        )
+    )
+    logging.basicConfig(level=logging.WARNING, handlers=[lines], force=True)
+    logging.getLogger("perdure").setLevel(level.upper())
+
+
+def progress(*, quiet: bool = False) -> Progress:
+    """A bar on standard error for work that takes a while; nothing where nobody watches."""
+    drawn = aside()
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=drawn,
+        transient=True,
+        disable=quiet or not drawn.is_terminal,
+    )

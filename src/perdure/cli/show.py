@@ -1,0 +1,268 @@
+"""What a demo looks like in a terminal; each person is told of in their own language."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+from rich.console import Console
+from rich.panel import Panel
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from perdure import text
+from perdure.cli.play import Played
+from perdure.cli.script import Person, Talk
+from perdure.cli.words import WORDS, Words
+from perdure.prompts.reasons import in_words
+from perdure.text import Language
+from perdure.types import Answer, MemoryItem, Reason, Role
+
+SETTINGS = (
+    ("PERDURE_LLM_BASE_URL", "http://127.0.0.1:11434/v1"),
+    ("PERDURE_LLM_API_KEY", "…"),
+    ("PERDURE_LLM_MODEL", "…"),
+)
+"""What connects a real model, with an example."""
+SERVE = "perdure serve"
+"""What starts the service."""
+_SHOWN = 8  # messages of one conversation; more are only counted
+_SAID_CHARS = 240  # of one message
+_QUOTED_CHARS = 72  # of a sentence that something was learnt from
+_SENTENCES = 4  # of a message that was refused in part
+
+
+def opening(console: Console, language: Language) -> None:
+    """Say what is going to be seen."""
+    console.print()
+    console.print(Text("Perdure  ", style="bold") + Text(WORDS[language].opening, style="not bold"))
+
+
+def person(console: Console, played: Played) -> None:
+    """One person, from the first message to the deleted memory."""
+    words = WORDS[played.person.language]
+    console.print()
+    console.print(Rule(Text(played.person.user, style="bold"), align="left", style="cyan"))
+    for talk in played.person.talks:
+        _talk(console, played.person, talk, words)
+    _learnt(console, played, words)
+    _refused(console, played, words)
+    asked_in = played.person.asked_in
+    _heading(console, words.asks.format(user=played.person.user, talk=asked_in))
+    console.print(_cut(played.person.question, _SAID_CHARS), style="cyan")
+    _heading(console, words.receives)
+    _received(console, played.answer, words)
+    _left_out(console, played, words)
+    _took(console, played, words)
+    _deleted(console, played, words)
+
+
+def closing(console: Console, language: Language, models: tuple[str, ...]) -> None:
+    """Say what learnt, how to connect a real model and how to start the service."""
+    words = WORDS[language]
+    console.print()
+    console.print(Rule(style="cyan"))
+    named = [model for model in models if model != "basic"]
+    if named:
+        console.print(words.model.format(model=", ".join(named)))
+    else:
+        console.print(words.basic)
+    console.print()
+    console.print(words.connect)
+    for name, example in SETTINGS:
+        console.print(f"  export {name}={example}", style="cyan", soft_wrap=True)
+    console.print()
+    console.print(words.serve)
+    console.print(f"  {SERVE}", style="cyan")
+
+
+def refusals(played: Played) -> list[dict[str, Any]]:
+    """What was refused, message by message: the reasons, and the reasons in words."""
+    reasons: dict[tuple[str, str], list[Reason]] = {}
+    for talk, turn, receipt in played.turns:
+        first = turn[0].id or ""
+        if receipt.reason is not None:
+            reasons.setdefault((talk, first), []).append(receipt.reason)
+        for note in receipt.refused:
+            for message in note.messages or (first,):
+                reasons.setdefault((talk, message), []).append(note.reason)
+    language = played.person.language
+    return [
+        {
+            "conversation_id": talk,
+            "message_id": message,
+            "said": None if Reason.SECRET in found else played.person.said(talk, message),
+            "reasons": [reason.value for reason in dict.fromkeys(found)],
+            "why": [in_words(reason, language) for reason in dict.fromkeys(found)],
+        }
+        for (talk, message), found in reasons.items()
+    ]
+
+
+# ── what was said ────────────────────────────────────────────────────────────────────────────────
+
+
+def _talk(console: Console, person: Person, talk: Talk, words: Words) -> None:
+    first = talk.messages[0].at
+    when = "" if first is None else f"{first:%Y-%m-%d} · "
+    console.print()
+    console.print(f"{when}{talk.id}", style="dim")
+    lines = Table.grid(padding=(0, 2, 0, 0))
+    lines.add_column(no_wrap=True, style="dim")
+    lines.add_column(no_wrap=True)
+    lines.add_column(overflow="fold")
+    for message in talk.messages[:_SHOWN]:
+        mine = message.role is Role.USER
+        role = words.roles.get(message.role, message.role.value)
+        speaker = message.name or (person.user if mine else role)
+        lines.add_row(
+            message.id,
+            Text(speaker, style="cyan" if mine else "dim"),
+            Text(_cut(message.content, _SAID_CHARS), style="" if mine else "dim"),
+        )
+    console.print(lines)
+    hidden = len(talk.messages) - _SHOWN
+    if hidden > 0:
+        console.print(words.more.format(count=hidden), style="dim")
+
+
+def _cut(said: str, limit: int) -> str:
+    """One line of at most so many characters."""
+    line = " ".join(said.split())
+    short = text.cut(line, limit)
+    return line if short == line else f"{short}…"
+
+
+def _short(said: str) -> str:
+    """What fits into a table, without a full stop that would stand alone on the next line."""
+    return _cut(said.rstrip(" .。"), _QUOTED_CHARS)
+
+
+# ── what became of it ────────────────────────────────────────────────────────────────────────────
+
+
+def _learnt(console: Console, played: Played, words: Words) -> None:
+    _heading(console, words.learnt)
+    if not played.learnt:
+        console.print(words.nothing)
+        return
+    table = _table((words.kind, 0), (words.memory, 2), (words.origin, 3))
+    for item in _as_said(played):
+        sort = f"{words.levels[item.level]} · {words.sources[item.source]}"
+        sources = [
+            words.place.format(talk=item.origin.conversation, id=id_, said=_short(sentence))
+            for id_ in item.origin.messages
+            for _, sentence in [_nearest(played.person, item, id_)]
+        ]
+        table.add_row(
+            Text(f"{words.kinds[item.kind]}\n") + Text(sort, style="dim"),
+            Text(item.content, style="bold"),
+            Text("\n".join(sources), style="dim"),
+        )
+    console.print(table)
+
+
+def _as_said(played: Played) -> list[MemoryItem]:
+    """The memories in the order in which their words were said."""
+    order = [(talk.id, m.id) for talk in played.person.talks for m in talk.messages]
+
+    def place(item: MemoryItem) -> tuple[int, int, str]:
+        first = (item.origin.conversation or "", next(iter(item.origin.messages), ""))
+        message = order.index(first) if first in order else len(order)
+        return message, _nearest(played.person, item, first[1])[0], item.content
+
+    return sorted(played.learnt, key=place)
+
+
+def _nearest(person: Person, item: MemoryItem, message: str) -> tuple[int, str]:
+    """The sentence of a message that says the most of what a memory says, and its place."""
+    known = set(text.terms(item.content))
+    spoken = list(text.sentences(person.said(item.origin.conversation, message)))
+    shared = [len(known & set(text.terms(sentence))) for sentence in spoken]
+    best = shared.index(max(shared)) if shared else 0
+    return best, spoken[best] if spoken else ""
+
+
+def _refused(console: Console, played: Played, words: Words) -> None:
+    _heading(console, words.refused)
+    refused = refusals(played)
+    if not refused:
+        console.print(words.nothing)
+    else:
+        table = _table((words.message, 0), (words.said, 3), (words.why, 2))
+        for note in refused:
+            spoken = text.sentences(note["said"] or words.not_repeated)
+            said = "\n".join(_short(sentence) for sentence in islice(spoken, _SENTENCES))
+            table.add_row(note["message_id"], Text(said, style="dim"), "\n".join(note["why"]))
+        console.print(table)
+    if played.unfinished:
+        console.print(words.unfinished.format(count=len(played.unfinished)), style="bold red")
+
+
+# ── what the next conversation receives ──────────────────────────────────────────────────────────
+
+
+def _received(console: Console, answer: Answer, words: Words) -> None:
+    console.print(Panel(Text(answer.text or words.receives_nothing), border_style="green"))
+    for missing in answer.degraded:
+        console.print(f"{missing.part}: {words.degraded}", style="bold red")
+
+
+def _left_out(console: Console, played: Played, words: Words) -> None:
+    _heading(console, words.left_out)
+    left = [(d.item, in_words(d.reason, words.language)) for d in played.answer.dropped]
+    left += [(item, words.not_found) for item in played.not_found]
+    if not left:
+        console.print(words.nothing)
+        return
+    table = _table((words.kind, 0), (words.memory, 3), (words.why, 2))
+    for item, why in left:
+        table.add_row(words.kinds[item.kind], item.content, why)
+    console.print(table)
+
+
+def _took(console: Console, played: Played, words: Words) -> None:
+    _heading(console, words.took)
+    inside = " · ".join(
+        f"{words.stages.get(stage, stage)} {took:.1f}"
+        for stage, took in played.answer.timings.items()
+        if stage != "total"
+    )
+    rows = (
+        ("capture", played.capture_ms, words.turns.format(count=len(played.receipts))),
+        ("learn", played.learn_ms, ""),
+        ("recall", played.recall_ms, inside),
+    )
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, justify="right")
+    table.add_column(overflow="fold", style="dim")
+    for stage, took, note in rows:
+        table.add_row(words.stages[stage], f"{took:,.0f} ms", note)
+    console.print(table)
+
+
+def _deleted(console: Console, played: Played, words: Words) -> None:
+    if played.deleted is None:
+        return
+    user, memory = played.person.user, played.deleted.content
+    _heading(console, words.delete.format(user=user, memory=memory))
+    _received(console, played.after, words)
+    if played.gone:
+        console.print(words.gone.format(count=len(played.remaining)), style="green")
+    else:
+        console.print(words.not_gone, style="bold red")
+
+
+def _heading(console: Console, title: str) -> None:
+    console.print()
+    console.print(Text(title, style="bold"))
+
+
+def _table(*columns: tuple[str, int]) -> Table:
+    """A table over the whole width; a column's number is its share of it, 0: what it needs."""
+    table = Table(box=None, padding=(0, 2, 0, 0), expand=True, header_style="dim", pad_edge=False)
+    for title, share in columns:
+        table.add_column(title, ratio=share or None, overflow="fold", no_wrap=not share)
+    return table

@@ -1,0 +1,249 @@
+"""What goes out over the wire: the core's values under their final names, without namespaces."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import AliasPath, BaseModel, ConfigDict, Field
+
+from perdure.types import (
+    Action,
+    Actor,
+    Answer,
+    Kind,
+    Level,
+    Operation,
+    Reason,
+    ReceiptState,
+    Role,
+    Source,
+    Status,
+    VectorStatus,
+)
+
+
+def _from(*path: str) -> Any:
+    """Where a field is read in the core's value, if its name differs there."""
+    return Field(validation_alias=AliasPath(*path) if len(path) > 1 else path[0])
+
+
+class Reply(BaseModel):
+    """Reads the core's value by its attributes: ``ItemOut.model_validate(item)``."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+# ── memories ─────────────────────────────────────────────────────────────────────────────────────
+
+
+class OriginOut(Reply):
+    """Where a memory came from."""
+
+    conversation_id: Annotated[str | None, _from("conversation")]
+    message_ids: Annotated[list[str], _from("messages")]
+    event_id: Annotated[str | None, _from("event")]
+    job_id: Annotated[str | None, _from("job")]
+    trace: str | None
+    model: str | None
+    prompt_version: Annotated[str | None, _from("prompt")]
+
+
+class ItemOut(Reply):
+    """One memory."""
+
+    id: str
+    user_id: Annotated[str, _from("user")]
+    content: str
+    kind: Kind
+    level: Level
+    title: str
+    project: str | None
+    assistant_id: Annotated[str | None, _from("assistant")]
+    run_id: Annotated[str | None, _from("run")]
+    conversation_id: Annotated[str | None, _from("conversation")]
+    confidence: float
+    importance: float
+    sensitivity: int
+    explicit: bool
+    source: Source
+    edited_by_user: bool
+    suspicious: bool
+    status: Status
+    expires_at: datetime | None
+    origin: OriginOut
+    created_at: datetime
+    updated_at: datetime
+    last_access_at: datetime | None
+    use_count: int
+    metadata: dict[str, str]
+    vector_status: VectorStatus
+
+
+class PageOut(Reply):
+    """A stretch of a list; `next` is the cursor of the following one."""
+
+    items: list[ItemOut]
+    next: str | None
+    total: int
+
+
+class EntryOut(Reply):
+    """One change of a memory: who, why, before, after."""
+
+    id: str
+    operation: Operation
+    actor: Actor
+    reason: str
+    before: str | None
+    after: str | None
+    at: datetime
+    trace: str | None
+
+
+class HistoryOut(Reply):
+    """What happened to a memory, oldest first."""
+
+    entries: list[EntryOut]
+
+
+class ClearedOut(Reply):
+    """How many memories were deleted."""
+
+    deleted: int
+
+
+class ProjectsOut(Reply):
+    """The user's project keys seen so far."""
+
+    projects: list[str]
+
+
+class SwitchesOut(Reply):
+    """A user's switches."""
+
+    memory_enabled: bool
+    auto_learn: bool
+    sensitive_allowed: bool
+
+
+# ── what became of a turn ────────────────────────────────────────────────────────────────────────
+
+
+class LearntOut(Reply):
+    """One thing that learning did to one memory."""
+
+    action: Action
+    id: Annotated[str, _from("item")]
+
+
+class RefusedOut(Reply):
+    """Why a proposed statement was not stored."""
+
+    reason: Reason
+    kind: Kind
+    message_ids: Annotated[list[str], _from("messages")]
+
+
+class ReceiptOut(Reply):
+    """What became, or will become, of a captured turn."""
+
+    trace: str
+    user_id: Annotated[str, _from("scope", "user")]
+    state: ReceiptState
+    reason: Reason | None
+    learnt: list[LearntOut]
+    refused: list[RefusedOut]
+    error: str | None
+    tries: int
+    next_try_at: datetime | None
+    model: str | None
+
+
+# ── what is handed back ──────────────────────────────────────────────────────────────────────────
+
+
+class EpisodeOut(Reply):
+    """Something that was said earlier."""
+
+    id: str
+    conversation_id: Annotated[str, _from("conversation")]
+    role: Role
+    name: str | None
+    content: str
+    at: datetime
+
+
+class KeptOut(Reply):
+    """A memory that the text says. The score's terms and the arms are told on `explain`."""
+
+    id: Annotated[str, _from("item", "id")]
+    kind: Annotated[Kind, _from("item", "kind")]
+    content: Annotated[str, _from("item", "content")]
+    score: Annotated[float, _from("score", "total")]
+    terms: Annotated[dict[str, float] | None, _from("score", "terms")] = None
+    arms: list[str] | None = None
+
+
+class DroppedOut(Reply):
+    """A memory that was left out, and why. Its content is told on `explain` only."""
+
+    id: Annotated[str, _from("item", "id")]
+    kind: Annotated[Kind, _from("item", "kind")]
+    reason: Reason
+    content: Annotated[str | None, _from("item", "content")] = None
+    score: Annotated[float | None, _from("score", "total")] = None
+    terms: Annotated[dict[str, float] | None, _from("score", "terms")] = None
+    arms: list[str] | None = None
+
+
+class DegradedOut(Reply):
+    """A part of recall that did not work this time."""
+
+    part: str
+    reason: Reason
+
+
+class ContextOut(Reply):
+    """The text to put before the model, and how it came about."""
+
+    text: str
+    kept: list[KeptOut]
+    dropped: list[DroppedOut]
+    episodes: list[EpisodeOut]
+    degraded: list[DegradedOut]
+    trace: str
+    timings_ms: Annotated[dict[str, float], _from("timings")]
+
+    @classmethod
+    def of(cls, answer: Answer, *, explain: bool) -> ContextOut:
+        """An answer, with or without everything that explains it."""
+        episodes = [found.episode for found in answer.episodes if found.episode is not None]
+        told = cls.model_validate(
+            {name: getattr(answer, name) for name in _ANSWERED} | {"episodes": episodes}
+        )
+        if not explain:
+            for said in told.kept:
+                said.terms = said.arms = None
+            for left_out in told.dropped:
+                left_out.terms = left_out.arms = left_out.content = None
+        return told
+
+
+_ANSWERED = ("text", "kept", "dropped", "degraded", "trace", "timings")
+
+
+class HitOut(Reply):
+    """A memory, or something that was said, and how similar it is to the query."""
+
+    content: str
+    score: float
+    arms: list[str]
+    item: ItemOut | None
+    episode: EpisodeOut | None
+
+
+class HitsOut(Reply):
+    """Hits, best first."""
+
+    hits: list[HitOut]

@@ -1,0 +1,58 @@
+"""recall and items: what is remembered, for people and for programs."""
+
+from __future__ import annotations
+
+import pytest
+
+from perdure import Memory, Scope
+
+
+@pytest.fixture
+def _known():
+    with Memory.open() as memory:
+        memory.items.add(Scope(user="ann"), "Does not eat meat", kind="constraint")
+        memory.items.add(Scope(user="ann"), "Works as a translator")
+        dismissed = memory.items.add(Scope(user="ann"), "Likes [bold]jazz[/bold]")
+        memory.items.dismiss(Scope(user="ann"), dismissed.id)
+        memory.items.add(Scope(user="小林"), "不吃香菜", kind="constraint")
+
+
+@pytest.mark.spec("12")
+@pytest.mark.usefixtures("_known")
+def test_recall_prints_what_a_model_would_be_told_and_nothing_else(perdure):
+    done = perdure("recall", "ann", "What shall we cook?")
+    assert done.code == 0
+    assert done.out.startswith("<memory")
+    assert "- Does not eat meat" in done.out
+    assert "不吃香菜" in perdure("recall", "小林", "晚饭吃什么？").out
+
+    nothing = perdure("recall", "bo", "What shall we cook?")
+    assert (nothing.code, nothing.out) == (0, "")
+    assert "Nothing" in nothing.err
+
+
+@pytest.mark.usefixtures("_known")
+def test_recall_explains_itself(perdure):
+    table = perdure("recall", "ann", "Who works as a translator?", "--explain").out
+    assert "constraint" in table
+    told = perdure("recall", "ann", "What shall we cook?", "--json").json
+    assert told["kept"][0]["content"] == "Does not eat meat"
+    assert sum(told["kept"][0]["terms"].values()) == pytest.approx(told["kept"][0]["score"])
+
+
+@pytest.mark.spec("12")
+@pytest.mark.usefixtures("_known")
+def test_items_lists_pages_and_filters(perdure):
+    shown = perdure("items", "ann")
+    assert "Works as a translator" in shown.out
+    assert "jazz" not in shown.out
+    assert "[bold]jazz[/bold]" in perdure("items", "ann", "--status", "dismissed").out
+
+    first = perdure("items", "ann", "--limit", "1", "--json").json
+    rest = perdure("items", "ann", "--after", first["next"], "--json").json
+    assert [i["content"] for i in first["items"] + rest["items"]] == [
+        "Works as a translator", "Does not eat meat",
+    ]  # fmt: skip
+    kinds = perdure("items", "ann", "--kind", "constraint", "--text", "MEAT", "--json").json
+    assert kinds["total"] == 1
+    assert perdure("--namespace", "shop", "items", "ann", "--json").json["total"] == 0

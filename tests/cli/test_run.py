@@ -1,0 +1,99 @@
+"""serve and worker as processes: started, killed, started again; nothing that was said is lost."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import time
+
+import httpx
+import pytest
+
+from perdure import Memory, Message, Scope
+from perdure.settings import Settings
+from perdure.types import Role
+
+QUICK = {"PERDURE_POLICY__JOBS__LEASE_S": "1", "PERDURE_POLICY__JOBS__POLL_S": "0.1"}
+
+
+def client(process):
+    """A client of a service that was just started."""
+    where = json.loads(process.stdout.readline())["url"]
+    return httpx.Client(base_url=f"{where}/api/v1", trust_env=False, timeout=30)
+
+
+def settled(api, trace):
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        receipt = api.get(f"/captures/{trace}", params={"user_id": "ann"}).json()
+        if receipt["state"] == "learnt":
+            return receipt
+        time.sleep(0.05)
+    pytest.fail(f"not learnt in time: {receipt}")
+
+
+@pytest.mark.spec("3.2", "5")
+def test_a_killed_service_loses_nothing_that_it_acknowledged(started):
+    service = started("serve", "--port", "0", "--json", **QUICK)
+    taken = {}
+    with client(service) as api:
+        for number in range(20):
+            said = {"role": "user", "content": f"I like number {number}.", "id": f"m{number}"}
+            reply = api.post(
+                f"/conversations/chat-{number % 3}/turns",
+                json={"user_id": "ann", "messages": [said]},
+            )
+            taken[number] = reply.json()["trace"]
+        service.kill()
+    assert service.wait() == -signal.SIGKILL
+
+    again = started("serve", "--port", "0", "--json", **QUICK)
+    with client(again) as api:
+        assert all(settled(api, trace)["learnt"] for trace in taken.values())
+        items = api.get("/memory/items", params={"user_id": "ann", "limit": 100}).json()["items"]
+        assert {i["content"] for i in items} == {f"Likes number {n}" for n in taken}
+        assert len(items) == 20
+
+        again.send_signal(signal.SIGTERM)
+    said, errors = again.communicate(timeout=20)
+    assert again.returncode == 0
+    logged = [json.loads(line) for line in errors.splitlines()]
+    assert {line["event"] for line in logged} == {"request"}
+    assert "Likes" not in said + errors
+
+
+@pytest.mark.spec("5")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_a_worker_keeps_promises_until_it_is_told_to_stop(started, tmp_path, name):
+    ann = Scope(user="ann")
+    settings = Settings(embedder="none")
+    worker = started("worker", **QUICK)
+    assert "runs" in worker.stderr.readline()
+    with Memory.open(tmp_path / "perdure.db", settings=settings, workers=False) as memory:
+        receipt = memory.capture(ann, "chat-1", [Message(Role.USER, "I live in Bergen.")])
+        assert memory.wait(receipt, timeout=20).state == "learnt"
+
+    worker.send_signal(getattr(signal, name))
+    _, errors = worker.communicate(timeout=20)
+    assert worker.returncode == 0
+    assert "Traceback" not in errors
+
+
+@pytest.mark.spec("6")
+def test_nobody_serves_strangers_without_keys(perdure):
+    done = perdure("serve", "--host", "0.0.0.0")  # noqa: S104 - refused
+    assert done.code == 1
+    assert "PERDURE_API_KEYS" in done.err
+
+
+def test_a_port_that_is_taken_is_told(perdure):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = perdure("serve", "--port", taken.getsockname()[1])
+    assert done.code == 3
+    assert "port" in done.err
+
+
+def test_a_database_is_migrated_as_often_as_one_likes(perdure):
+    for _ in range(2):
+        assert perdure("migrate", "--json").json == {"migrated": True}
