@@ -32,8 +32,13 @@ bench: .venv/.dev
 serve: .venv/.run
 	$(BIN)/perdure serve
 
+# Write the reference tables anew from the code.
+docs: .venv/.dev
+	$(BIN)/python docs/reference/make.py
+
 # Write the lock anew: versions and hashes only, no addresses.
-lock: .venv/.dev
+lock: .venv/.made
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "uv>=0.13,<0.14"
 	$(BIN)/uv export --quiet --no-emit-project --no-dev --no-annotate --no-header --output-file requirements.lock
 	$(BIN)/uv export --quiet --no-emit-project --only-dev --no-annotate --no-header --output-file requirements-dev.lock
 
