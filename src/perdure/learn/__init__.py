@@ -1,0 +1,1 @@
+"""From a finished turn to checked changes of what is remembered."""

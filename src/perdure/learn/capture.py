@@ -1,0 +1,153 @@
+"""Keeps what was said and promises to learn from it: both in one commit, or neither."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from perdure import text
+from perdure.learn.extract import shortened
+from perdure.learn.gate import blank, refusal
+from perdure.learn.outcome import receipt_of
+from perdure.policy import Policy
+from perdure.ports import Transaction
+from perdure.prompts.words import without_blocks
+from perdure.types import (
+    JobType,
+    Message,
+    Promise,
+    Reason,
+    Receipt,
+    ReceiptState,
+    Role,
+    Scope,
+    Switches,
+    Trace,
+    Turn,
+    Utterance,
+    new_id,
+)
+
+_STILL_KEPT = frozenset(
+    {Reason.TOO_SHORT, Reason.NOT_ENOUGH_NEW, Reason.NO_REPLY, Reason.NO_USER_MESSAGE}
+)
+"""A turn that is not learnt from for one of these was still said. Every other reason is a wish, of
+the user, the host or the deployment, that nothing comes of it."""
+
+
+def capture(  # noqa: PLR0917 - whose turn, by which rules, when: the order of every stage
+    tx: Transaction, scope: Scope, turn: Turn, policy: Policy, switches: Switches, at: datetime
+) -> Receipt:
+    """Keep a turn and promise to learn from it. Redelivery has no effect.
+
+    Args:
+        tx: the caller's transaction; nothing is kept unless it commits.
+        scope: whose turn it is, and where it took place.
+        turn: the finished turn.
+        policy: the numbers that hold for the namespace.
+        switches: the deployment's switches.
+        at: now.
+
+    Returns:
+        A receipt: queued, or skipped with the reason. The same turn again gives the receipt of
+        the first time, as far as learning has come since.
+    """
+    turn = _without_our_words(turn)
+    preferences = tx.users.preferences(scope, policy.defaults)
+    waits = policy.learn.trigger_chars > 0
+    state = tx.messages.conversation(scope, turn.conversation) if waits else None
+    reason = refusal(turn, preferences, switches, state, policy.learn)
+    trace = new_id(at)
+    skipped = Receipt(trace=trace, scope=scope, state=ReceiptState.SKIPPED, reason=reason)
+    said = [message for message in turn.messages if not blank(message)]
+    quotable = policy.capture.episodes and policy.capture.keep_messages_s > 0
+    if reason is not None and not (reason in _STILL_KEPT and (quotable or waits)):
+        return skipped
+    kept = tx.messages.add(scope, turn.conversation, said, at, trace)
+    if kept and quotable:
+        tx.jobs.promise(_to_embed(scope, turn, trace, policy, reason), at)
+    if reason is not None:
+        return skipped
+    source = _source(said, kept)
+    promise = _to_extract(scope, turn, source, policy, trace=trace, at=at)
+    job, _ = tx.jobs.promise(promise, at)
+    return receipt_of(job, scope)
+
+
+def _without_our_words(turn: Turn) -> Turn:
+    """The turn without what recall put into it."""
+    return replace(
+        turn,
+        messages=tuple(
+            replace(message, content=without_blocks(message.content)) for message in turn.messages
+        ),
+    )
+
+
+def _source(said: Sequence[Message], kept: Sequence[Utterance]) -> Utterance | Message:
+    """The last message of the user, with its id: given by the host, or by the store just now."""
+    by_host = [message for message in said if message.role is Role.USER] or list(said)
+    if by_host[-1].id is not None:
+        return by_host[-1]
+    by_store = [line for line in kept if line.role is Role.USER] or list(kept)
+    return by_store[-1]
+
+
+def _to_extract(
+    scope: Scope,
+    turn: Turn,
+    source: Utterance | Message,
+    policy: Policy,
+    *,
+    trace: Trace,
+    at: datetime,
+) -> Promise:
+    """The promise to learn from a turn. Its payload is ``memory.extract.requested`` v1 (C 6.2)."""
+    message = source.id or ""
+    key = _key(scope, turn.conversation, message, JobType.EXTRACT)
+    return Promise(
+        type=JobType.EXTRACT,
+        namespace=scope.namespace,
+        user=scope.user,
+        key=key,
+        payload={
+            "user_id": scope.user,
+            "conversation_id": turn.conversation,
+            "assistant_id": scope.assistant,
+            "run_id": scope.run,
+            "source_message_id": message,
+            "source_role": source.role.value,
+            "source_text": shortened(source.content, policy.capture.source_chars),
+            "occurred_at": (source.at or at).isoformat(),
+            "trace_id": trace,
+            "idempotency_key": key,
+        },
+        trace=trace,
+        conversation=turn.conversation,
+        source_message=message,
+        max_retry=policy.jobs.max_retry,
+    )
+
+
+def _to_embed(
+    scope: Scope, turn: Turn, trace: Trace, policy: Policy, skipped: Reason | None
+) -> Promise:
+    """The promise that what was said can be found; it says why nothing is learnt, if so."""
+    why = {"skipped": skipped.value} if skipped is not None else {}
+    return Promise(
+        type=JobType.EMBED,
+        namespace=scope.namespace,
+        user=scope.user,
+        key=_key(scope, turn.conversation, trace, JobType.EMBED),
+        payload={"conversation": turn.conversation, "trace": trace, **why},
+        trace=trace,
+        conversation=turn.conversation,
+        max_retry=policy.jobs.max_retry,
+        ordered=False,
+    )
+
+
+def _key(scope: Scope, conversation: str, source: str, job: JobType) -> str:
+    """Asking twice with the same key is asking once (C 7.3)."""
+    return text.fingerprint(scope.namespace, scope.user, conversation, source, job)

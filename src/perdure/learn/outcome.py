@@ -1,0 +1,87 @@
+"""What became of a turn, as its job keeps it: ids, reasons and counts, never a text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from perdure.errors import PerdureError
+from perdure.types import (
+    Action,
+    Job,
+    JobState,
+    Kind,
+    Learnt,
+    Reason,
+    Receipt,
+    ReceiptState,
+    Refused,
+    RefusedNote,
+    Scope,
+)
+
+
+def ended(
+    learnt: Sequence[Learnt], refused: Sequence[Refused], model: str, prompt: str | None
+) -> dict[str, Any]:
+    """The result of a job that learnt what there was to learn."""
+    return {
+        "learnt": [{"action": one.action.value, "item": one.item} for one in learnt],
+        "refused": [
+            {
+                "reason": one.reason.value,
+                "kind": one.candidate.kind.value,
+                "messages": list(one.candidate.messages),
+            }
+            for one in refused
+        ],
+        "model": model,
+        "prompt": prompt,
+    }
+
+
+def skipped(reason: Reason) -> dict[str, Any]:
+    """The result of a job that had nothing to learn from, or may not any more."""
+    return {"skipped": reason.value}
+
+
+def gave_up(error: PerdureError) -> dict[str, Any]:
+    """The result of a job whose model answered with nothing that can be read."""
+    return {"gave_up": error.code}
+
+
+_STATES: Mapping[JobState, ReceiptState] = {
+    JobState.PENDING: ReceiptState.QUEUED,
+    JobState.PROCESSING: ReceiptState.RUNNING,
+    JobState.SUCCESS: ReceiptState.LEARNT,
+    JobState.FAILED: ReceiptState.FAILED,
+    JobState.DEAD: ReceiptState.DEAD,
+}
+
+
+def receipt_of(job: Job, scope: Scope) -> Receipt:
+    """What the job that learns from a turn says about it."""
+    result = job.result
+    left_out = result.get("skipped")
+    return Receipt(
+        trace=job.trace,
+        scope=scope,
+        state=ReceiptState.SKIPPED if left_out else _STATES[job.state],
+        reason=Reason(left_out) if left_out else None,
+        learnt=tuple(
+            Learnt(action=Action(one["action"]), item=one["item"])
+            for one in result.get("learnt", ())
+        ),
+        refused=tuple(
+            RefusedNote(
+                reason=Reason(one["reason"]),
+                kind=Kind(one["kind"]),
+                messages=tuple(one["messages"]),
+            )
+            for one in result.get("refused", ())
+        ),
+        error=result.get("gave_up") or job.last_error,
+        tries=job.retry_count,
+        next_try_at=job.next_retry_at if job.state is JobState.FAILED else None,
+        model=result.get("model"),
+    )

@@ -1,0 +1,152 @@
+"""Reads what a turn said and what is known already, before anything is thought."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from perdure.errors import Rejected
+from perdure.learn.decide import Numbering, comparison
+from perdure.learn.extract import heard, shortened
+from perdure.policy import Policy
+from perdure.ports import ItemFilter, Transaction
+from perdure.types import (
+    Job,
+    MemoryItem,
+    Preferences,
+    Reason,
+    Role,
+    Scope,
+    Status,
+    Utterance,
+)
+
+_DISMISSED = ItemFilter(statuses=frozenset({Status.DISMISSED}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """Everything that is read before anything is thought."""
+
+    scope: Scope
+    said: tuple[Utterance, ...]
+    """The lines to learn from, oldest first; of an endless one its beginning."""
+    context: tuple[Utterance, ...]
+    preferences: Preferences
+    active: tuple[MemoryItem, ...] = ()
+    """What the scope sees, newest first."""
+    shown: Numbering[MemoryItem] = field(default_factory=Numbering)
+    """What of it a model is shown."""
+    dismissed: tuple[str, ...] = ()
+    """What the user does not want remembered."""
+
+    @property
+    def conversation(self) -> str:
+        """Where it was said."""
+        return self.said[0].conversation
+
+    @property
+    def by_user(self) -> str:
+        """The user's words of the lines to learn from."""
+        return "\n".join(line.content for line in self.said if line.role is Role.USER)
+
+
+def read_turn(tx: Transaction, job: Job, policy: Policy) -> Reading | Reason:
+    """The lines to learn from and those before them; or the reason to leave them alone.
+
+    Raises:
+        Rejected: the payload is none of ours.
+    """
+    conversation = _field(job, "conversation_id")
+    source = _field(job, "source_message_id")
+    state = tx.messages.conversation(job.scope, conversation)
+    if state is None:
+        return Reason.NOTHING_SAID
+    if policy.learn.takes == "since_watermark":
+        said = tx.messages.since(job.scope, conversation, state.watermark)
+    else:
+        said = tx.messages.turn(job.scope, conversation, job.trace)
+        said = said or tx.messages.by_id(job.scope, conversation, [source])
+    said = _taken(said, policy)
+    lack = _lack(said, policy)
+    if lack is not None:
+        return lack
+    scope = Scope(
+        namespace=job.namespace,
+        user=job.user,
+        project=policy.item.project(state.project),
+        assistant=job.payload.get("assistant_id"),
+        run=job.payload.get("run_id"),
+        conversation=conversation,
+    )
+    return Reading(
+        scope=scope,
+        said=_bounded(said, policy),
+        context=_bounded(_context(tx, scope, said[0], policy), policy),
+        preferences=tx.users.preferences(scope, policy.defaults),
+    )
+
+
+def read_known(tx: Transaction, reading: Reading, policy: Policy, *, compares: bool) -> Reading:
+    """The same with what is known already; ``compares``: a model will be shown some of it."""
+    active = tuple(tx.items.active(reading.scope))
+    return replace(
+        reading,
+        active=active,
+        shown=comparison(active, policy.decide) if compares else reading.shown,
+        dismissed=_dismissed(tx, reading.scope, policy) if compares else (),
+    )
+
+
+def _bounded(said: Sequence[Utterance], policy: Policy) -> tuple[Utterance, ...]:
+    """The lines with the beginning of what is endless."""
+    limit = policy.capture.source_chars
+    return tuple(replace(line, content=shortened(line.content, limit)) for line in said)
+
+
+def _field(job: Job, name: str) -> str:
+    value = job.payload.get(name)
+    if not isinstance(value, str) or not value:
+        raise Rejected("The payload lacks it.", field=name)
+    return value
+
+
+def _taken(said: list[Utterance], policy: Policy) -> list[Utterance]:
+    """The lines of a turn that are learnt from."""
+    if policy.learn.takes != "last_exchange":
+        return said
+    last = {line.role: line for line in said if line.content.strip()}
+    exchange = [last[role] for role in (Role.USER, Role.ASSISTANT) if role in last]
+    return sorted(exchange, key=lambda line: line.seq)
+
+
+def _lack(said: Sequence[Utterance], policy: Policy) -> Reason | None:
+    """What is missing for a look at these lines, or None."""
+    if not said:
+        learnt = policy.learn.takes == "since_watermark"
+        return Reason.ALREADY_LEARNT if learnt else Reason.NOTHING_SAID
+    if sum(len(line.content) for line in said) < policy.learn.trigger_chars:
+        return Reason.NOT_ENOUGH_NEW
+    if not any(line.role is Role.USER for line in heard(said)):
+        return Reason.NO_USER_MESSAGE
+    return None
+
+
+def _context(
+    tx: Transaction, scope: Scope, first: Utterance, policy: Policy
+) -> Sequence[Utterance]:
+    """The lines just before the turn."""
+    if not policy.learn.context_messages:
+        return ()
+    return tx.messages.before(
+        scope, first.conversation, first.seq - 1, policy.learn.context_messages
+    )
+
+
+def _dismissed(tx: Transaction, scope: Scope, policy: Policy) -> tuple[str, ...]:
+    """What the user does not want remembered, the latest first."""
+    if not policy.decide.dismissed_shown:
+        return ()
+    owner = Scope(namespace=scope.namespace, user=scope.user)
+    page = tx.items.page(owner, _DISMISSED, policy.decide.dismissed_shown)
+    return tuple(item.content for item in page.items)

@@ -1,0 +1,184 @@
+"""What may never be stored, whatever the model says: refused, masked or quarantined in code."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from perdure import text
+from perdure.learn import secret, support
+from perdure.policy import ScreenPolicy
+from perdure.prompts.words import without_blocks
+from perdure.types import Action, Candidate, Preferences, Reason, Refused, Utterance
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What a turn's candidates can come from."""
+
+    said: tuple[Utterance, ...]
+    """The lines that were learnt from, oldest first."""
+    context: tuple[Utterance, ...] = ()
+    """The lines before them: they explain, and are never a source by themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Screened:
+    """What passed, changed where it had to be, and what did not, with its reason."""
+
+    kept: tuple[Candidate, ...]
+    refused: tuple[Refused, ...]
+
+
+def screen(
+    candidates: Sequence[Candidate],
+    sources: Sources,
+    preferences: Preferences,
+    policy: ScreenPolicy,
+) -> Screened:
+    """Look at every candidate before it can change anything.
+
+    Args:
+        candidates: as an extractor proposed them.
+        sources: what they were proposed from.
+        preferences: the user's switches.
+        policy: what is refused, masked or quarantined.
+    """
+    said = support.evidence(sources.said, sources.context)
+    ours = [without_blocks(line) for line in said]
+    around = [without_blocks(line.content) for line in (*sources.context, *sources.said)]
+    kept: list[Candidate] = []
+    refused: list[Refused] = []
+    for proposed in candidates:
+        candidate = _marked(proposed, policy)
+        reason = (
+            _objection(candidate, preferences, policy)
+            or _unsupported(candidate, said, ours, around)
+            or None
+        )
+        if reason is None:
+            kept.append(candidate)
+        else:
+            refused.append(Refused(candidate=candidate, reason=reason))
+    return Screened(tuple(kept), tuple(refused))
+
+
+def _marked(candidate: Candidate, policy: ScreenPolicy) -> Candidate:
+    """The candidate with what code sees in it: a secret, an order, a delicate matter."""
+    if policy.secrets == "mask":
+        candidate = replace(
+            candidate,
+            content=secret.masked(candidate.content),
+            title=secret.masked(candidate.title),
+        )
+    return replace(
+        candidate,
+        sensitivity=max(candidate.sensitivity, 2 if is_sensitive(candidate.content) else 0),
+        suspicious=candidate.suspicious or poses_as_order(candidate.content),
+    )
+
+
+def _objection(
+    candidate: Candidate, preferences: Preferences, policy: ScreenPolicy
+) -> Reason | None:
+    """The first reason in the candidate itself not to store it, or None."""
+    if not candidate.content and candidate.proposed is not Action.TOUCH:
+        return Reason.EMPTY
+    if secret.has_secret(candidate.content) or secret.has_secret(candidate.title):
+        return Reason.SECRET
+    if candidate.suspicious and policy.instructions == "refuse":
+        return Reason.SUSPICIOUS
+    if not preferences.auto_learn and not candidate.explicit:
+        return Reason.AUTO_LEARN_OFF
+    allowed = candidate.explicit or preferences.sensitive_allowed
+    if candidate.sensitivity >= policy.sensitive_from and not allowed:
+        return Reason.SENSITIVE_NOT_LEARNT
+    return None
+
+
+def _unsupported(
+    candidate: Candidate, said: list[str], ours: list[str], around: list[str]
+) -> Reason | None:
+    """The reason if nobody said this, or only our own text did. A touch writes no words."""
+    if candidate.proposed is Action.TOUCH or support.supported(candidate.content, ours, around):
+        return None
+    return (
+        Reason.INJECTED
+        if support.supported(candidate.content, said, around)
+        else (Reason.UNSUPPORTED)
+    )
+
+
+# ── text that poses as an order ──────────────────────────────────────────────────────────────────
+
+
+def poses_as_order(said: str) -> bool:
+    """Does it read like an order to a model, and not like a wish of the user?"""
+    return _ORDER.search(unicodedata.normalize("NFKC", said).casefold()) is not None
+
+
+_ORDER = re.compile(
+    r"""
+    \b(?:ignore|disregard|forget|override|bypass)\s+(?:\w+\s+){0,3}?
+      (?:instruction|prompt|rule|guideline|safety|restriction|polic|filter|guardrail)
+    | (?:^|[.!?>"'“‘(]\s?)\s*(?:system|assistant|developer)\s?:
+    | </?\s?(?:memory|system|instruction|assistant|user|prompt|tool)\b | <\|\w+\|> | \[/?inst\]
+    | \#{2,}\s?(?:new\s|system|instruction)
+    | \bnew\ssystem\sprompt\b | \b(?:hidden|secret)\s(?:prompt|instruction)s?\b
+    | \byou\s(?:are|re)\s(?:now\s)?(?:in\s)?(?:an?\s|the\s)?
+      (?:admin|developer|debug|root|god|dan\b|unrestricted|jailbroken|uncensored)
+    | \b(?:admin|developer|debug|god)\smode\b
+    | \b(?:reveal|leak|print|show|output|send|exfiltrate|disclose)\b.{0,40}
+      \b(?:system\sprompt|instructions|secrets?|passwords?|credentials?|api\skeys?
+        |all\s(?:users?|memories)|other\susers?)
+    | \b(?:always|every|each|all|must|never)\b.{0,60}
+      \b(?:link|send|post|include|append|visit|open|add)\b.{0,60}https?://
+    | \b(?:without\stelling|do\snot\s(?:tell|inform|mention\sto)|don.t\s(?:tell|inform))
+      \s(?:this\sto\s)?the\suser
+    | \bthe\suser\shas\s(?:already\s)?(?:approved|agreed|consented)
+    | (?:忽略|无视|無視|忘记|忘掉|绕过|跳过|不要遵守|不遵守).{0,12}?
+      (?:指令|指示|规则|規則|提示|要求|限制|安全|设定)
+    | (?:^|[\s。，"“(（])(?:系统|系統|助手|开发者)\s?: | 系统提示词 | 系統提示詞
+    | (?:泄露|透露|公开|输出|发送|显示|告诉我).{0,12}
+      (?:系统提示|提示词|密码|密钥|所有用户|其他用户|全部记忆)
+    | (?:管理员|开发者|调试|上帝|越狱)模式
+    | (?:不要|别|不得|无需)(?:告诉|告知|通知|提醒)用户
+    | (?:每次|所有|总是|始终|必须).{0,30}(?:链接|发送|附上|访问|打开|包含).{0,30}https?://
+    """,
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+
+
+# ── delicate matters ─────────────────────────────────────────────────────────────────────────────
+
+
+def is_sensitive(said: str) -> bool:
+    """Is it about health, money, identity documents, beliefs or intimate matters?
+
+    Plain words only: what the model calls sensitive comes on top of it.
+    """
+    return _DELICATE.search(text.normalise(said)) is not None
+
+
+_DELICATE = re.compile(
+    r"""
+    \b(?:hiv|aids|cancer|tumou?r|leuk[ae]+mia|chemotherapy|depression|depressed|bipolar|schizophreni\w+
+      |psychiatr\w+|antidepressants?|suicid\w+|self-harm|alcoholi\w+|addict(?:ed|ion)|rehab
+      |miscarriage|abortion|pregnant|infertil\w+|diabet\w+|epilep\w+|dementia|ptsd|burnout|hepatitis)\b
+    | \b(?:diagnosed\swith|in\s(?:psycho)?therapy\sfor|suffers?\sfrom)\b
+    | \b(?:salary|salaries|net\sworth|bankrupt\w*|in\sdebt|debts|credit\sscore
+      |bank\s(?:account|balance)|iban)\b
+    | \bearns?\b.{0,20}\d
+    | \b(?:passport|identity\scard|id\scard|driv\w+\slicen[cs]e|social\ssecurity)
+      \s(?:number|no\b|is\b|:)
+    | \b(?:gay|lesbian|bisexual|transgender|sexual\sorientation)\b
+    | \b(?:criminal\srecord|convicted|probation)\b
+    | 艾滋|癌|肿瘤|腫瘤|白血病|化疗|抑郁|抑鬱|双相|躁郁|精神分裂|精神科|自杀|自残|酗酒|戒毒|成瘾
+    | 流产|怀孕|不孕|糖尿病|癫痫|痴呆|肝炎|确诊|確診|患有|焦虑症
+    | 工资|薪水|月薪|年薪|收入(?:是|为|有)|负债|欠债|欠款|破产|存款|银行卡|银行账户|信用评分
+    | 身份证号|护照号|驾照号|社保号|性取向|同性恋|双性恋|跨性别|犯罪记录|前科
+    """,
+    re.VERBOSE,
+)

@@ -1,0 +1,187 @@
+"""Recognises secrets in a text: known formats, passwords in words, card and identity numbers."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from datetime import date
+
+Span = tuple[int, int]
+
+MASK = "•••"
+"""Stands where a secret stood."""
+
+
+def has_secret(text: str) -> bool:
+    """Is there something that must never be stored? Full-width spellings count too."""
+    return any(True for _ in spans(unicodedata.normalize("NFKC", text)))
+
+
+def masked(text: str) -> str:
+    """The text with every secret replaced by `MASK`."""
+    kept: list[str] = []
+    end = 0
+    for start, stop in sorted(spans(text)):
+        if start >= end:
+            kept += text[end:start], MASK
+        end = max(end, stop)
+    return "".join([*kept, text[end:]])
+
+
+def spans(text: str) -> Iterator[Span]:
+    """Where the secrets of a text stand, in no order; they may overlap."""
+    for pattern in (_FORMATS, _CONNECTION):
+        yield from (match.span() for match in pattern.finditer(text))
+    for match in _IN_WORDS.finditer(text):
+        if _is_password(match["value"], match["quote"] is not None, text[match.end("value") :]):
+            yield match.span("value")
+    yield from (match.span("value") for match in _IN_CHINESE.finditer(text))
+    for match in _DIGITS.finditer(text):
+        if _is_card(re.sub(r"\D", "", match.group())):
+            yield match.span()
+    for match in _CHINESE_ID.finditer(text):
+        if _is_chinese_id(match.group().upper()):
+            yield match.span()
+    for match in _TOKEN.finditer(text):
+        if _is_random(match.group(), text[: match.start()]):
+            yield match.span()
+
+
+# ── formats that give themselves away ────────────────────────────────────────────────────────────
+
+_FORMATS = re.compile(
+    r"""
+    \b(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}\b                         # AWS access key
+    | \bgh[opsur]_[A-Za-z0-9]{30,} | \bgithub_pat_\w{22,}            # GitHub
+    | \bglpat-[\w-]{20,}                                            # GitLab
+    | \bxox[abeoprs]-[\w-]{10,} | \bxapp-[\w-]{10,}                 # Slack
+    | hooks\.slack\.com/services/[\w/]{20,}
+    | \bAIza[\w-]{35} | \bya29\.[\w-]{20,} | \bGOCSPX-[\w-]{20,}     # Google
+    | \bsk-(?:ant-|proj-|or-|svcacct-)?[\w-]{16,}                   # model providers
+    | \b(?:gsk|xai|r8|hf|nvapi)[_-][A-Za-z0-9_-]{20,}
+    | \b[prs]k_(?:live|test)_[A-Za-z0-9]{10,} | \bwhsec_\w{16,}      # Stripe
+    | \bnpm_[A-Za-z0-9]{30,} | \bpypi-[\w-]{30,} | \bdop_v1_[0-9a-f]{40,}
+    | \bSG\.[\w-]{16,}\.[\w-]{16,} | \bkey-[0-9a-f]{32}\b            # mail providers
+    | \b\d{8,10}:[A-Za-z0-9_-]{35}\b                                # Telegram
+    | \bLTAI[A-Za-z0-9]{12,24}\b | \bAKID[A-Za-z0-9]{32}\b           # Aliyun, Tencent
+    | \beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}                        # JWT
+    | -----BEGIN[ A-Z]*PRIVATE\ KEY-----.*?(?:-----END[ A-Z]*-----|\Z)
+    | \b[Bb]earer\s+[\w.~+/-]{20,}=*
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_CONNECTION = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]*:[^\s/@]{3,}@[^\s/]+", re.IGNORECASE)
+
+
+# ── secrets told in words ────────────────────────────────────────────────────────────────────────
+
+_IN_WORDS = re.compile(
+    r"""
+    \b(?:password|passwd|passphrase|passcode|pass\ code|pwd|pin(?:\ code|\ number)?|cvv|cvc|otp
+      |(?:api|access|secret|private|encryption|licen[cs]e|recovery|auth)[\ _-]?(?:key|token|code)
+      |(?:client|app)[\ _-]?secret|ssn|social\ security\ number)
+    (?:\ (?:for|of|to|on|at)\ [^.!?\n:=]{1,60}?)?
+    (?:\s*[:=]\s*|\s+(?:is|was|are|will\ be|became|has\ been\ set\ to|set\ to|changed\ to)\s+
+      (?:now\s+|still\s+|currently\s+|set\s+to\s+|changed\s+to\s+)?)
+    (?P<quote>["'“‘`])?(?P<value>[^\s"'“”‘’`,;]{4,})
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_IN_CHINESE = re.compile(
+    r"""
+    (?:密码|密碼|口令|密钥|密鑰|私钥|令牌|验证码|驗證碼|取款码|PIN\s?码|api\s?key|token)
+    [^。！？\n，,；;]{0,12}?(?:是|为|為|叫|改成了?|设成了?|设为|：|:|=)\s*["'“‘「`]?
+    (?P<value>[\x21-\x7e]{4,})
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_ABOUT_PASSWORDS = frozenset(
+    """about again already always another based being both broken case changed character characters
+    compromised correct default different digits easy enough entered exactly expired expiring fine
+    forgotten from generated getting going good hard hashed here hidden important incorrect invalid
+    kept known leaked letters like long longer lost managed mandatory many missing more most must
+    necessary needed never none only optional private protected random really required reset rotated
+    safe salted same saved secret secure sensitive sent shared short shorter simple something stored
+    strong stronger symbols that their there this those unique unknown used usually valid very weak
+    what when where which with written wrong yours encrypted rejected accepted checked typed asked
+    handled""".split()
+)
+"""What people say of passwords in general."""
+_ENDS = re.compile(r"[\"'”’`]?\s*(?:[.,;!?)]|$|\n|(?:and|but|so|for|on|at|please|ok)\b)")
+
+
+def _is_password(value: str, quoted: bool, rest: str) -> bool:  # noqa: FBT001 - read off one match
+    """Does a password stand here, and not a word about passwords?"""
+    value = value.rstrip(".!?)")
+    if value.casefold() in _ABOUT_PASSWORDS or len(value) < 4:  # noqa: PLR2004 - a word of four
+        return False
+    if quoted or any(not char.isalpha() for char in value.replace("-", "")):
+        return True
+    return _mixed(value) or bool(_ENDS.match(rest))
+
+
+def _mixed(value: str) -> bool:
+    """Capitals in the middle of the word."""
+    return any(char.isupper() for char in value[1:]) and any(char.islower() for char in value)
+
+
+# ── numbers with a checksum ──────────────────────────────────────────────────────────────────────
+
+_DIGITS = re.compile(r"(?<![\d.])\d(?:[ -]?\d){12,18}(?![\d.]\d|\d)")
+_CHINESE_ID = re.compile(r"(?<![0-9A-Za-z])\d{17}[0-9Xx](?![0-9A-Za-z])")
+_CARD_LENGTHS = {"2": {16}, "3": {14, 15}, "4": {13, 16, 19}, "5": {16}, "6": {16, 17, 18, 19}}
+_ID_WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
+
+
+def _is_card(digits: str) -> bool:
+    """A card number: the length of a brand, and Luhn's checksum (ISO/IEC 7812-1)."""
+    if len(digits) not in _CARD_LENGTHS.get(digits[0], ()) or len(set(digits)) == 1:
+        return False
+    doubled = (int(d) * 2 for d in digits[-2::-2])
+    return (sum(map(int, digits[-1::-2])) + sum(d - 9 * (d > 9) for d in doubled)) % 10 == 0  # noqa: PLR2004 - digits
+
+
+def _is_chinese_id(number: str) -> bool:
+    """A resident identity number: a day of birth, and the checksum of GB 11643."""
+    try:
+        date(int(number[6:10]), int(number[10:12]), int(number[12:14]))
+    except ValueError:
+        return False
+    total = sum(int(d) * weight for d, weight in zip(number, _ID_WEIGHTS, strict=False))
+    return "10X98765432"[total % 11] == number[17]
+
+
+# ── tokens of no known format ────────────────────────────────────────────────────────────────────
+
+_TOKEN = re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_=-]{24,}(?![A-Za-z0-9+/_=-])")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_HEX = re.compile(r"[0-9a-f]{32,}", re.IGNORECASE)
+_WORDLIKE = re.compile(r"[A-Z]?[a-z]{3,}")
+_NAMES_A_DIGEST = re.compile(
+    r"\b(?:commit|sha|sha-?\d+|hash|digest|revision|checksum|md5|https?:\S*)\W*(?:is\s|of\s)?\W*$",
+    re.IGNORECASE,
+)
+_BITS_A_SIGN = 3.5  # of a random base64 token of 24 signs; words stay below
+_WORDS_SHARE = 0.5  # a token of which so much is words is a name, a path or an identifier
+
+
+def _is_random(token: str, before: str) -> bool:
+    """Does it look drawn by lot, as keys are, and not like a name, a path or a digest?"""
+    if _UUID.fullmatch(token) or _NAMES_A_DIGEST.search(before[-60:]):
+        return False
+    if _HEX.fullmatch(token):
+        return not token.isdecimal()
+    classes = (str.isdecimal, str.isupper, str.islower)
+    if not all(any(map(kind, token)) for kind in classes) or before.endswith((".", "~")):
+        return False
+    words = sum(len(match.group()) for match in _WORDLIKE.finditer(token))
+    return words < _WORDS_SHARE * len(token) and _entropy(token) >= _BITS_A_SIGN
+
+
+def _entropy(token: str) -> float:
+    """Bits a sign, by the frequencies of the signs (Shannon)."""
+    counts = Counter(token).values()
+    return -sum(n / len(token) * math.log2(n / len(token)) for n in counts)

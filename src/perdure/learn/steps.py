@@ -1,0 +1,217 @@
+"""Conducts the learning from one turn: read, think with no transaction open, then write."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from perdure import text
+from perdure.errors import DatabaseUnavailable, ReplyUnusable, Unavailable
+from perdure.jobs.job import Effect
+from perdure.learn import outcome
+from perdure.learn.apply import apply, as_result
+from perdure.learn.decide import (
+    decide_exact,
+    decide_one_call,
+    home,
+)
+from perdure.learn.extract import Extracted, Told, extract, heard
+from perdure.learn.gate import switched_off
+from perdure.learn.reading import Reading, read_known, read_turn
+from perdure.learn.screen import Sources, screen
+from perdure.learn.write import Plan
+from perdure.observe import Meter
+from perdure.policy import Policy
+from perdure.ports import (
+    ChatModel,
+    Clock,
+    Database,
+    EmbedAction,
+    Embedder,
+    Transaction,
+    VectorIndex,
+    Vectors,
+)
+from perdure.types import (
+    Action,
+    Decision,
+    Job,
+    MemoryItem,
+    Origin,
+    Reason,
+    Switches,
+    Utterance,
+)
+
+BasicExtractor: TypeAlias = Callable[[Sequence[Utterance], datetime], Extracted]
+"""Finds statements without any model; gets the lines and the time of the last one."""
+
+_EMBEDDED: Mapping[Action, EmbedAction] = {Action.ADD: "add", Action.UPDATE: "update"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learner:
+    """Keeps the promise to learn from a turn. Handles ``extract`` jobs."""
+
+    database: Database
+    chat: ChatModel | None
+    """None: the built-in extractor learns."""
+    extraction_model: str | None
+    """Another model of the same endpoint than its usual one."""
+    basic: BasicExtractor
+    embedder: Embedder | None
+    index: VectorIndex | None
+    policy_of: Callable[[str], Policy]
+    switches: Switches
+    clock: Clock
+    meter: Meter
+
+    @property
+    def _embeds(self) -> bool:
+        """Memories get vectors here."""
+        parts = self.embedder is not None and self.index is not None
+        return parts and self.switches.vectors
+
+    def __call__(self, job: Job) -> Effect:
+        """Read and think; the effect writes.
+
+        Raises:
+            Rejected: the payload is none of ours.
+            ReplyUnusable: the model's reply cannot be read, and the policy says to try again.
+            ModelUnavailable: the model does not answer.
+            DatabaseUnavailable: the database does not answer.
+        """
+        policy = self.policy_of(job.namespace)
+        reading = self._read(job, policy)
+        if isinstance(reading, Reason):
+            return partial(_leave, outcome.skipped(reading))
+        try:
+            extracted = self._extract(reading, policy)
+        except ReplyUnusable as error:
+            self.meter.count("memory_json_parse_fail", purpose="extract")
+            if policy.learn.bad_reply == "retry":
+                raise
+            return partial(_leave, outcome.gave_up(error))
+        if extracted.skipped:
+            self.meter.count("memory_reply_entries_skipped", extracted.skipped)
+        plan = self._plan(job, reading, extracted, policy)
+        return partial(self._write, plan, reading.by_user, policy)
+
+    def _read(self, job: Job, policy: Policy) -> Reading | Reason:
+        """What was said and what is known; or the reason to leave the turn alone.
+
+        Without what is known, statements are still compared word for word when they are written.
+        """
+        with self.database.read() as tx:
+            turn = read_turn(tx, job, policy)
+        if isinstance(turn, Reason):
+            return turn
+        off = switched_off(turn.preferences, self.switches, turn.by_user, policy.learn)
+        if off is not None:
+            return off
+        try:
+            with self.database.read() as tx:
+                return read_known(tx, turn, policy, compares=self.chat is not None)
+        except DatabaseUnavailable:
+            self.meter.count("memory_comparison_fail")
+            return turn
+
+    # ── think ────────────────────────────────────────────────────────────────────────────────────
+
+    def _extract(self, reading: Reading, policy: Policy) -> Extracted:
+        """What the model, or without one the built-in extractor, proposes."""
+        said = heard(reading.said)
+        if self.chat is None:
+            return self.basic(said, reading.said[-1].at)
+        told = Told(
+            said=said,
+            context=heard(reading.context),
+            known=reading.shown,
+            dismissed=reading.dismissed,
+            project=reading.scope.project is not None,
+        )
+        return extract(partial(self.chat.ask, model=self.extraction_model), told, policy)
+
+    def _plan(self, job: Job, reading: Reading, extracted: Extracted, policy: Policy) -> Plan:
+        """Screened, decided, embedded: ready to be checked and written."""
+        screened = screen(
+            extracted.candidates,
+            Sources(reading.said, reading.context),
+            reading.preferences,
+            policy.screen,
+        )
+        if policy.decide.strategy == "exact" or self.chat is None:
+            decisions = decide_exact(screened.kept, reading.shown, policy.item.normalisation)
+        else:
+            decisions = decide_one_call(screened.kept)
+        return Plan(
+            home=home(reading.scope, policy),
+            conversation=reading.conversation,
+            decisions=decisions,
+            refused=(*extracted.refused, *screened.refused),
+            shown=reading.shown,
+            said={line.id: line.at for line in reading.said},
+            upto=reading.said[-1].seq,
+            origin=Origin(
+                conversation=reading.conversation,
+                event=job.key,
+                job=str(job.id),
+                trace=job.trace,
+                model=extracted.model,
+                prompt=extracted.prompt,
+            ),
+            vectors=self._embed(decisions, reading.active, policy),
+            embeds=self._embeds,
+        )
+
+    def _embed(
+        self, decisions: Sequence[Decision], active: Sequence[MemoryItem], policy: Policy
+    ) -> Mapping[str, Vectors]:
+        """Vectors of what is new or reworded, each text once; none if that must wait."""
+        if self.embedder is None or not self._embeds:
+            return {}
+        how = policy.item.normalisation
+        known = {text.normalise(item.content, how) for item in active}
+        vectors: dict[str, Vectors] = {}
+        for action, purpose in _EMBEDDED.items():
+            contents = [d.candidate.content for d in decisions if d.action is action]
+            texts = [
+                content
+                for content in dict.fromkeys(contents)
+                if content not in vectors and text.normalise(content, how) not in known
+            ]
+            try:
+                made = self.embedder.embed(texts, purpose) if texts else ()
+            except Unavailable:
+                return vectors
+            for content, row in zip(texts, made, strict=True):
+                vectors[content] = np.asarray(row, dtype=np.float32)[np.newaxis, :]
+        return vectors
+
+    # ── write ────────────────────────────────────────────────────────────────────────────────────
+
+    def _write(
+        self, plan: Plan, by_user: str, policy: Policy, tx: Transaction
+    ) -> Mapping[str, Any]:
+        """Write what still holds, unless a switch went off meanwhile."""
+        preferences = tx.users.preferences(plan.home, policy.defaults)
+        off = switched_off(preferences, self.switches, by_user, policy.learn)
+        if off is not None:
+            return outcome.skipped(off)
+        written = apply(tx, plan, policy, self.index, self.clock())
+        for action, times in Counter(one.action for one in written.learnt).items():
+            self.meter.count("memory_decision", times, action=action.value)
+        for reason, times in Counter(one.reason for one in written.refused).items():
+            self.meter.count("memory_refused", times, reason=reason.value)
+        return as_result(written, plan)
+
+
+def _leave(result: Mapping[str, Any], tx: Transaction) -> Mapping[str, Any]:  # noqa: ARG001 - an effect gets it
+    """The effect that writes nothing."""
+    return result

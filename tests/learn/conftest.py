@@ -1,0 +1,214 @@
+"""A user's world for learning: a real SQLite file, a scripted model, an exact index, a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from perdure.control.items import Items
+from perdure.control.receipts import receipt
+from perdure.learn.capture import capture
+from perdure.learn.extract import Extracted
+from perdure.learn.steps import Learner
+from perdure.observe import Meter
+from perdure.policy import ASSISTANT, Policy
+from perdure.ports import ChatModel, Corpus, ItemFilter, Transaction
+from perdure.store.database import SqlDatabase
+from perdure.testing.fakes import ScriptedChat, WordEmbedder
+from perdure.types import (
+    Candidate,
+    Job,
+    JobType,
+    MemoryItem,
+    Message,
+    Receipt,
+    Role,
+    Scope,
+    Status,
+    Switches,
+    Turn,
+    Utterance,
+)
+from perdure.vectors.table import TableIndex
+
+ANN = Scope(user="ann")
+START = datetime(2026, 11, 30, 9, tzinfo=UTC)
+
+
+@dataclass(slots=True)
+class Watched:
+    """The real database, and whether a unit of work is open just now."""
+
+    inner: SqlDatabase
+    open: int = 0
+
+    @contextmanager
+    def begin(self) -> Iterator[Transaction]:
+        with self.inner.begin() as tx, self._noted():
+            yield tx
+
+    @contextmanager
+    def read(self) -> Iterator[Transaction]:
+        with self.inner.read() as tx, self._noted():
+            yield tx
+
+    @contextmanager
+    def _noted(self) -> Iterator[None]:
+        self.open += 1
+        try:
+            yield
+        finally:
+            self.open -= 1
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+@dataclass(slots=True)
+class World:
+    """Everything one user needs to be learnt from, by hand and step by step."""
+
+    database: Watched
+    chat: ChatModel | None = None
+    policy: Policy = ASSISTANT
+    switches: Switches = field(default_factory=Switches)
+    embedder: Any = None
+    now: datetime = START
+    meter: Meter = field(default_factory=Meter)
+    index: TableIndex = field(default_factory=lambda: TableIndex("words"))
+
+    def clock(self) -> datetime:
+        self.now += timedelta(seconds=1)
+        return self.now
+
+    def answers(self, *script: Any) -> ScriptedChat:
+        """From now on a model answers like this; asking it with a transaction open fails."""
+        chat = ScriptedChat(*script, while_open=lambda: self.database.open > 0)
+        self.chat = chat
+        return chat
+
+    @property
+    def learner(self) -> Learner:
+        return Learner(
+            database=self.database,
+            chat=self.chat,
+            extraction_model=None,
+            basic=first_sentence,
+            embedder=self.embedder,
+            index=self.index if self.embedder is not None else None,
+            policy_of=lambda _namespace: self.policy,
+            switches=self.switches,
+            clock=self.clock,
+            meter=self.meter,
+        )
+
+    @property
+    def items(self) -> Items:
+        return Items(
+            database=self.database,
+            embedder=None,
+            index=None,
+            policy_of=lambda _namespace: self.policy,
+            clock=self.clock,
+        )
+
+    def capture(
+        self, *said: Message | str, conversation: str = "chat-1", scope: Scope = ANN, **turn: Any
+    ) -> Receipt:
+        """Capture a turn; a bare text is said by the user."""
+        messages = tuple(Message(Role.USER, s) if isinstance(s, str) else s for s in said)
+        whole = Turn(conversation=conversation, messages=messages, **turn)
+        with self.database.begin() as tx:
+            return capture(tx, scope, whole, self.policy, self.switches, self.clock())
+
+    def learn(self, meanwhile: Any = None) -> list[Job]:
+        """Keep every promise to learn that is due, like a worker; returns the finished jobs."""
+        done = []
+        while (job := self._claim()) is not None:
+            effect = self.learner(job)
+            if meanwhile is not None:
+                meanwhile()
+            with self.database.begin() as tx:
+                tx.jobs.finish(job, effect(tx), self.clock())
+                done.append(job)
+        return done
+
+    def _claim(self) -> Job | None:
+        with self.database.begin() as tx:
+            return tx.jobs.claim(self.clock(), 30.0, [JobType.EXTRACT])
+
+    def says(self, *said: Message | str, **how: Any) -> Receipt:
+        """Capture a turn, learn from it, and tell what became of it."""
+        taken = self.capture(*said, **how)
+        self.learn()
+        return self.told(taken)
+
+    def told(self, taken: Receipt) -> Receipt:
+        """The receipt as it is now, indexing left out of account."""
+        if taken.state.final:
+            return taken
+        with self.database.begin() as tx:
+            for job in tx.jobs.of(taken.scope, taken.trace):
+                if job.type is JobType.EMBED:
+                    tx.jobs.drop([job.id])
+            return receipt(tx, taken.scope, taken.trace)
+
+    def rows(self, *statuses: Status, scope: Scope = ANN) -> list[MemoryItem]:
+        """The memories of these statuses, the oldest first; active ones if none is named."""
+        with self.database.read() as tx:
+            found = tx.items.every(scope, ItemFilter(statuses=statuses or (Status.ACTIVE,)))
+        return sorted(found, key=lambda item: item.created_at)
+
+    def memories(self, *statuses: Status, scope: Scope = ANN) -> list[str]:
+        return [item.content for item in self.rows(*statuses, scope=scope)]
+
+    def history(self, item: str) -> list[tuple[str, str | None, str | None]]:
+        with self.database.read() as tx:
+            return [(e.operation.value, e.before, e.after) for e in tx.audit.of(ANN, item)]
+
+    def searchable(self) -> set[str]:
+        """Ids of the memories that have a vector."""
+        with self.database.read() as tx:
+            return set(tx.vectors.read(ANN, Corpus.MEMORIES, "words").refs)
+
+
+def first_sentence(said: Any, at: datetime) -> Extracted:
+    """Stands for the built-in extractor: every message of the user is one statement."""
+    by_user = [line for line in said if line.role is Role.USER]
+    return Extracted(
+        candidates=tuple(Candidate(content=s.content, messages=(s.id,)) for s in by_user),
+        refused=(),
+    )
+
+
+@pytest.fixture
+def world(tmp_path):
+    now = [START]
+    database = Watched(SqlDatabase.open(f"sqlite:///{tmp_path}/p.db", clock=lambda: now[0]))
+    yield World(database=database)
+    database.close()
+
+
+@pytest.fixture
+def embedded(world):
+    """The world with an embedder, which fails when a transaction is open."""
+    world.embedder = WordEmbedder(while_open=lambda: world.database.open > 0)
+    return world
+
+
+@pytest.fixture
+def line():
+    """Makes kept messages: ``line("text")``, ``line("text", role="assistant")``."""
+    count = iter(range(1, 1_000))
+
+    def make(content: str, role: str = "user", at: datetime = START, **more: Any) -> Utterance:
+        seq = next(count)
+        given = {"seq": seq, "id": f"m{seq}", "conversation": "chat-1", **more}
+        return Utterance(role=Role(role), content=content, at=at, **given)
+
+    return make
