@@ -167,9 +167,7 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
     )
     closing: list[Callable[[], None]] = [recaller.close]
     holders: tuple[object, ...] = (chat, embedder)
-    for part in holders:
-        if isinstance(part, Closing):
-            closing.append(part.close)
+    closing += [part.close for part in holders if isinstance(part, Closing)]
     return Parts(
         settings=settings,
         clock=clock,

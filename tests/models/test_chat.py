@@ -50,7 +50,7 @@ def question(**changes) -> Question:
         "version": "1",
         "messages": ({"role": "system", "content": "提取"}, {"role": "user", "content": PROMPT}),
         "schema": SCHEMA,
-        "timeout_s": 2.0,
+        "timeout_s": 10.0,
         "max_tokens": 50,
     }
     return Question(**given | changes)

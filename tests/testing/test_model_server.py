@@ -25,7 +25,7 @@ ASKED = {"model": "m", "messages": [{"role": "user", "content": "你好，小林
 
 
 def post(server: ModelServer, path: str = "/chat/completions", **more) -> httpx.Response:
-    return httpx.post(server.base_url + path, json=ASKED | more, timeout=0.3)
+    return httpx.post(server.base_url + path, json=ASKED | more, timeout=10)
 
 
 def test_replies_come_in_order_and_then_by_rule_and_every_request_is_kept():
