@@ -26,7 +26,10 @@ except ImportError:
 
 BOUND = 10.0
 TABLES = ("perdure_messages", "perdure_conversations", "perdure_jobs")
-PRAGMAS = ("journal_mode=wal", "synchronous=normal", "busy_timeout=30000", "foreign_keys=on")
+PRAGMAS = (
+    "journal_mode=wal", "synchronous=normal", "busy_timeout=30000", "foreign_keys=on",
+    "secure_delete=on",
+)  # fmt: skip
 SAID = "I moved to Bergen last month, and on Mondays I would rather not be called before ten."
 REPLY = "Noted. I will keep your Monday mornings free, and look for places in Bergen from now on."
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -81,3 +82,65 @@ def missed(floors: Mapping[str, tuple[float, float]]) -> list[str]:
     return [
         f"{name}: {got:.1f} < {floor:.1f}" for name, (got, floor) in floors.items() if got < floor
     ]
+
+
+def plot(
+    file: Path,
+    title: str,
+    axes: tuple[str, str],
+    lines: Mapping[str, Sequence[tuple[float, float]]],
+) -> None:
+    """Draw lines through points as PNG, where matplotlib is installed; else say that it is not.
+
+    Args:
+        file: where to.
+        title: of the picture.
+        axes: names of the horizontal and the vertical one.
+        lines: points by name.
+    """
+    pyplot = _pyplot(file)
+    if pyplot is None:
+        return
+    figure, drawn = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
+    for name, points in lines.items():
+        drawn.plot(*zip(*points, strict=True), marker="o", markersize=3, label=name)
+    drawn.set(title=title, xlabel=axes[0], ylabel=axes[1])
+    drawn.grid(visible=True, alpha=0.3)
+    drawn.legend()
+    figure.savefig(file, dpi=120)
+
+
+def bars(file: Path, title: str, rows: Mapping[str, Figures]) -> None:
+    """Draw measures of several set-ups beside each other as PNG, one colour a measure.
+
+    Args:
+        file: where to.
+        title: of the picture.
+        rows: measures in 0..100 by set-up.
+    """
+    pyplot = _pyplot(file)
+    if pyplot is None:
+        return
+    names = list(next(iter(rows.values())))
+    figure, drawn = pyplot.subplots(figsize=(9, 0.5 * len(rows) + 1.5), layout="constrained")
+    high = 0.8 / len(names)
+    for place, name in enumerate(names):
+        spots = [row + place * high for row in range(len(rows))]
+        drawn.barh(spots, [row[name] for row in rows.values()], height=high, label=name)
+    drawn.set_yticks([row + 0.4 - high / 2 for row in range(len(rows))], labels=list(rows))
+    drawn.set(title=title, xlim=(0, 100))
+    drawn.invert_yaxis()
+    drawn.grid(visible=True, axis="x", alpha=0.3)
+    drawn.legend(loc="lower right")
+    figure.savefig(file, dpi=120)
+
+
+def _pyplot(file: Path) -> Any:
+    """Where matplotlib is installed, its drawing; else None, and a line says so."""
+    try:
+        pyplot = importlib.import_module("matplotlib.pyplot")
+    except ImportError:
+        print(f"no picture {file}: matplotlib is not there; pip install --group bench")
+        return None
+    pyplot.switch_backend("agg")
+    return pyplot

@@ -31,6 +31,7 @@ def run(name, typed="", **settings):
     ("name", "said"),
     [
         ("quickstart.py", ["<memory", "orwegian", "(from chat-1)"]),
+        ("own_transaction.py", ["chats: 1", "memories: ['Does not eat fish']"]),
         ("async_quickstart.py", ["ann: ", "eat meat", "小林: ", "不吃香菜"]),
     ],
 )

@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 from perdure.memory import Memory
 from perdure.settings import Settings
-from perdure.types import Answer, Found, Message, Receipt, Scope, Trace
+from perdure.types import Answer, Found, MemoryItem, Message, Receipt, Scope, Trace, Verdict
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -81,6 +81,12 @@ class AsyncMemory:
     ) -> list[Found]:
         """As `Memory.search`."""
         return await _hop(self._memory.search, scope, query, limit, **how)
+
+    async def feedback(
+        self, scope: Scope, trace: Trace, item: str, verdict: Verdict | str, **how: Any
+    ) -> MemoryItem:
+        """As `Memory.feedback`."""
+        return await _hop(self._memory.feedback, scope, trace, item, verdict, **how)
 
     async def export(self, scope: Scope) -> AsyncIterator[Any]:
         """As `Memory.export`, a line at a time."""

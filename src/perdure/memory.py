@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -18,11 +19,13 @@ from perdure.control.transfer import Imported, Importer, export_lines
 from perdure.errors import DatabaseUnavailable, Rejected, Unavailable
 from perdure.learn.capture import capture
 from perdure.policy import Policy
+from perdure.ports import Joining
 from perdure.settings import Settings
 from perdure.types import (
     Answer,
     ConversationKind,
     Found,
+    MemoryItem,
     Message,
     Mode,
     Outcome,
@@ -30,6 +33,7 @@ from perdure.types import (
     Scope,
     Trace,
     Turn,
+    Verdict,
     one_of,
 )
 from perdure.wiring import Parts, wire
@@ -63,8 +67,9 @@ class Memory:
         """Open a memory and start learning in the background.
 
         Args:
-            where: a database URL, or the path of a SQLite file. None takes ``PERDURE_DATABASE_URL``
-                or ``sqlite:///perdure.db``.
+            where: a database URL, the path of a SQLite file, or the path of a desktop file, which
+                ends in .json and is for one person with the preset ``desktop``. None takes
+                ``PERDURE_DATABASE_URL`` or ``sqlite:///perdure.db``.
             preset: ``assistant``, ``team`` or ``desktop``; None takes ``PERDURE_PRESET``.
             settings: all settings at once, instead of the environment and perdure.toml.
             workers: False starts no threads; jobs wait for another process.
@@ -139,6 +144,7 @@ class Memory:
         outcome: Outcome | str = Outcome.COMPLETED,
         kind: ConversationKind | str = ConversationKind.MAIN,
         policy: Policy | None = None,
+        connection: Any = None,
     ) -> Receipt:
         """Keep a finished turn and promise to learn from it, in one commit.
 
@@ -150,6 +156,9 @@ class Memory:
             outcome: how the task ended; only ``completed`` is learnt from.
             kind: what sort of conversation it is.
             policy: other numbers for this call.
+            connection: an open connection of `engine`, or of an engine like it. All is then written
+                in the host's own transaction, and kept or not as that ends. Workers are called
+                when it commits, where that can be seen; they look by themselves, too.
 
         Returns:
             A receipt; `wait` or `receipt` tell later what became of it.
@@ -168,14 +177,32 @@ class Memory:
             kind=one_of(ConversationKind, kind, "kind"),
         )
         parts = self._parts
+        policy = policy or parts.policy_of(scope.namespace)
+        if connection is not None:
+            tx = self._joining.joined(connection, parts.notify)
+            return capture(tx, scope, turn, policy, parts.switches, parts.clock())
         with parts.database.begin() as tx:
-            taken = capture(
-                tx, scope, turn, policy or parts.policy_of(scope.namespace), parts.switches,
-                parts.clock(),
-            )  # fmt: skip
+            taken = capture(tx, scope, turn, policy, parts.switches, parts.clock())
         if not taken.state.final:
             parts.notify()
         return taken
+
+    @property
+    def engine(self) -> Any:
+        """SQLAlchemy's engine on the same database, for the host's own tables.
+
+        A transaction on one of its connections can be given to `capture`. Closed with the memory.
+
+        Raises:
+            Rejected: memories are in a file that is no database.
+        """
+        return self._joining.engine
+
+    @property
+    def _joining(self) -> Joining:
+        if not isinstance(self._parts.database, Joining):
+            raise Rejected("This store has no connection to share.", field="connection")
+        return self._parts.database
 
     def receipt(self, scope: Scope, trace: Trace) -> Receipt:
         """What became of a captured turn.
@@ -210,6 +237,8 @@ class Memory:
         *,
         policy: Policy | None = None,
         mode: Mode | str = Mode.ON,
+        as_of: datetime | None = None,
+        explain: bool = False,
     ) -> Answer:
         """The few memories that matter for the next message, as text, with reasons.
 
@@ -218,20 +247,26 @@ class Memory:
             question: the next message, or the conversation that ends with it.
             policy: other numbers for this call.
             mode: what memory may do in this conversation.
+            as_of: answer with what was believed then, as far as the history tells. What a person
+                has deleted or dismissed since is not said, whatever the time.
+            explain: fill ``considered`` with the way of each memory that was considered;
+                ``answer.table()`` prints it.
 
         Returns:
             An answer; its text is empty when nothing matters or memory may not be read. A part
             that fails is named in ``degraded``; it is never an exception.
 
         Raises:
-            Rejected: the question cannot be meant; the error names the field.
+            Rejected: the question or the time cannot be meant; the error names the field.
         """
         parts = self._parts
         policy = policy or parts.policy_of(scope.namespace)
         answer = parts.recaller.answer(
-            scope, question, policy=policy, at=parts.clock(), mode=one_of(Mode, mode, "mode")
-        )
-        parts.uses.note(scope, [kept.item.id for kept in answer.kept])
+            scope, question, policy=policy, at=parts.clock(), mode=one_of(Mode, mode, "mode"),
+            as_of=as_of, explain=explain,
+        )  # fmt: skip
+        if as_of is None:
+            parts.uses.note(scope, [kept.item.id for kept in answer.kept])
         return answer
 
     def search(
@@ -242,6 +277,8 @@ class Memory:
         *,
         arms: Sequence[str] = ("semantic", "fulltext"),
         policy: Policy | None = None,
+        as_of: datetime | None = None,
+        floor: float = 0.0,
     ) -> list[Found]:
         """Ranked hits before gate and budget, best first.
 
@@ -251,6 +288,8 @@ class Memory:
             limit: how many hits at most, at least 1.
             arms: ``semantic`` and ``fulltext`` search memories, ``episodes`` what was said.
             policy: other numbers for this call.
+            as_of: search what was believed and said by then.
+            floor: hits with a lower score, 0..1, are left out.
 
         Raises:
             Rejected: a value cannot be meant; the error names the field.
@@ -259,8 +298,38 @@ class Memory:
         parts = self._parts
         return parts.recaller.search(
             scope, query, limit=limit, arms=tuple(arms),
-            policy=policy or parts.policy_of(scope.namespace), at=parts.clock(),
+            policy=policy or parts.policy_of(scope.namespace), at=parts.clock(), as_of=as_of,
+            floor=floor,
         )  # fmt: skip
+
+    def feedback(
+        self,
+        scope: Scope,
+        trace: Trace,
+        item: str,
+        verdict: Verdict | str,
+        *,
+        text: str | None = None,
+    ) -> MemoryItem:
+        """Keep what a user says about a memory of an answer.
+
+        Args:
+            scope: whose memory it is.
+            trace: of the answer that said it.
+            item: id of the memory.
+            verdict: ``useful``, ``wrong_mention`` (it did not belong there), or ``correction``.
+            text: with a correction, what is true. It replaces what the memory says, outranks what
+                was learnt, and no machine changes it.
+
+        Returns:
+            The memory as it is now. After a correction that is the one that says it, which is
+            another than ``item`` where another said it already.
+
+        Raises:
+            Rejected: the verdict or the text cannot be meant; the error names the field.
+            NotFound: this user has no such memory.
+        """
+        return self._parts.verdicts.give(scope, trace, item, verdict, text)
 
     # ── moving in and out ────────────────────────────────────────────────────────────────────────
 

@@ -34,6 +34,7 @@ class ItemPolicy(Group):
     scrub_after_s: int = 30 * 86_400  # deleted text is scrubbed for good after this
     channel_projects: tuple[str, ...] = ()  # patterns of project keys that count as none
     expires: bool = True  # may memories expire at all?
+    corrected_importance: float = 1.0  # of what its user corrected, so that it comes first
     origin_messages: int = 50  # source messages remembered of one memory; the latest
 
     def project(self, key: str | None) -> str | None:
@@ -52,6 +53,7 @@ class CapturePolicy(Group):
     episodes: bool = True  # index what was said, so that recall can quote it
     episode_part_chars: int = 2_000  # longer messages are indexed by meaning in parts of this size
     episode_parts: int = 8  # of one message; what comes after is found by its words alone
+    episode_dates: bool = True  # a message is found by the day it was said, too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +62,7 @@ class LearnPolicy(Group):
 
     takes: Literal["turn", "last_exchange", "since_watermark"] = "turn"  # which messages
     context_messages: int = 4  # earlier messages shown for context, never learnt from
+    context_chars: int = 300  # of each of those
     min_user_chars: int = 0  # shorter user texts are not learnt from
     trigger_chars: int = 0  # wait until so much is new since the watermark
     needs_reply: bool = False  # without a reply of the assistant the turn is skipped
@@ -75,6 +78,7 @@ class LearnPolicy(Group):
     max_reply_tokens: int = 2_000  # a longer reply is cut off and retried with less input
     input_chars: int = 24_000  # of one call; a longer input is learnt from in halves
     halvings: int = 2  # so often the input of a reply that was cut off is halved
+    overlap_chars: int = 300  # of one part, shown for context with the next one
     bind_to: tuple[str, ...] = ()  # of assistant, run, conversation: what memories stay bound to
 
 
@@ -91,11 +95,15 @@ class ScreenPolicy(Group):
 class DecidePolicy(Group):
     """How a candidate meets what is stored. Spec 3.4."""
 
-    strategy: Literal["exact", "one_call", "two_call"] = "one_call"  # who compares, and when
+    strategy: Literal["exact", "one_call", "two_call"] = "two_call"  # who compares, and when
     neighbours: int = 5  # nearest memories shown for each candidate (two_call)
-    shown_tokens: int = 4_000  # of the comparison set, most recently updated first
+    neighbour_floor: float = 0.35  # what is less relevant to a candidate is no neighbour of it
+    searched: int = 50  # nearest texts looked at to find those neighbours
+    direct_share: float = 0.6  # of a statement's words in the user's own, to be the user's own
+    detail_slack: int = 1  # words that an update may lose beyond those that come in
+    shown_tokens: int = 600  # of the comparison set (one_call), nearest first where vectors are
     dismissed_shown: int = 30  # of the refused statements, most recent first
-    like_dismissed: float = 0.9  # as similar as this to a dismissed statement is refused
+    like_dismissed: float = 0.93  # as relevant as this to a dismissed statement is refused
     guard_dismissed: bool = True  # that guard, in code; off where wording alone decides
 
 
@@ -107,6 +115,7 @@ class CapacityPolicy(Group):
     evict_per_round: int = 3  # machine-written rows set aside in one round, at most
     evicts: Literal["updated", "created"] = "updated"  # oldest by which time
     evicts_protected: bool = False  # may what a person wrote be set aside too?
+    trims: bool = False  # all that is over the limit makes room, also for what a person writes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,8 +161,12 @@ class SearchPolicy(Group):
     words_full: float = 50.0  # rarity of all found words at which words say all they can
     words_weight: float = 0.5  # how much words may add to what the vector says
     legacy_limit: int = 5  # memories in all on the legacy road
+    time_words: bool = True  # "last March" and 上周三 prefer what is of that time
+    embedded_anew: int = 64  # asked about the past: so many texts that have changed since
     vector_ms: int = 500  # the question's vector is there by then, or the search goes without it
+    arm_ms: int = 500  # an arm has found by then, or the answer goes without it
     deadline_ms: int = 800  # the answer comes by then, with what there is; 0: no deadline
+    finish_ms: int = 40  # of that time, kept for ranking and writing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,10 +179,13 @@ class EpisodesPolicy(Group):
     second_weight: float = 0.25  # score of the messages two places away
     conversation_weight: float = 1.0  # BM25 of the whole conversation
     speaker_bonus: float = 1.5  # for messages of the one speaker whom the question names
+    time_bonus: float = 1.0  # for messages of the time that the question names
     half_score: float = 6.0  # so many deviations above the mean give a score of one half
     floor: float = 0.5  # below this score nothing is quoted in an answer
     candidates: int = 20_000  # messages whose vectors are compared at most
     quote_chars: int = 300  # of a quoted message
+    around: int = 1  # messages before and after a quoted one that are quoted with it
+    walls: tuple[str, ...] = ("project", "assistant", "run")  # said there, found only there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +207,7 @@ class RankPolicy(Group):
     preference_weight: float = 0.10  # of a preference
     todo_hint_weight: float = 0.05  # of a plan
     fact_weight: float = 0.0  # of a fact
+    time_weight: float = 0.20  # of the time that the question names: what its age takes from it
     type_weight_on_searched: bool = True  # type weight is added to "relevance" too
     half_life_days: float = 30.0  # recency halves in this time
 
@@ -217,7 +234,7 @@ class TopicsPolicy(Group):
 class RerankPolicy(Group):
     """A second look at the order. Spec 4.6."""
 
-    enabled: bool = False  # needs a reranker
+    enabled: bool = True  # off: a reranker that is there is not asked
     timeout_ms: int = 300  # after that the order before it stands
 
 
@@ -245,6 +262,7 @@ class RenderPolicy(Group):
 
     form: Literal["typed_v2", "flat", "sections", "bullets"] = "typed_v2"  # shape of the text
     language: Literal["auto", "en", "zh"] = "auto"  # of titles and labels; auto: the question's
+    language_letters: int = 6  # fewer English letters ("ok") do not tell a question's language
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,12 +272,16 @@ class JobsPolicy(Group):
     max_retry: int = 5  # tries after the first, then dead
     backoff_s: float = 2.0  # before the second try; doubles each time
     backoff_max_s: float = 900.0  # never longer than this
+    retry_after_max_s: float = 3_600.0  # an endpoint is asked again by then, whatever it says
     jitter: float = 0.25  # up to this share is added, so that retries do not march in step
     lease_s: float = 30.0  # a worker that is silent for so long has died
     poll_s: float = 1.0  # an idle worker looks again after this
     keep_finished_s: int = 7 * 86_400  # finished jobs are kept as receipts for so long
     busy_max_s: float = 86_400.0  # waiting on a busy model does not use up tries for so long
     upkeep_s: float = 60.0  # finished jobs and dead workers' leases are looked after this often
+    cleanup_s: float = 3_600.0  # whose memories need cleaning is asked this often; 0: never
+    reconcile_s: float = 3_600.0  # whose vectors or terms need repair is asked so; 0: never
+    repair_batch: int = 100  # memories or messages whose vectors are made anew in one job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,7 +361,7 @@ def _checked(group: type, name: str, value: Any, where: str) -> Any:
         if isinstance(value, str) and value.lower() == "none":
             return None
         wanted = get_args(wanted)[0]
-    return _truth(value, where) if wanted is bool else _number(wanted, value, where)
+    return _truth(value, where) if wanted is bool else _number(wanted, name, value, where)
 
 
 def _texts(value: Any, where: str) -> tuple[str, ...]:
@@ -348,6 +370,9 @@ def _texts(value: Any, where: str) -> tuple[str, ...]:
         raise Misconfigured("Expected a list of texts.", field=where)
     return tuple(i.strip() for i in items if i.strip())
 
+
+NEVER_NONE = frozenset({"timeout_s", "lease_s", "poll_s", "upkeep_s", "half_score"})
+"""Knobs for which 0 cannot mean none."""
 
 TRUTHS: Mapping[str, bool] = {
     "true": True, "1": True, "on": True, "yes": True,
@@ -364,7 +389,7 @@ def _truth(value: Any, where: str) -> bool:
     raise Misconfigured("Expected true or false.", field=where)
 
 
-def _number(wanted: type, value: Any, where: str) -> Any:
+def _number(wanted: type, name: str, value: Any, where: str) -> Any:
     what = "a whole number" if wanted is int else "a number"
     if isinstance(value, bool) or (wanted is int and isinstance(value, float)):
         raise Misconfigured(f"Expected {what}.", field=where)
@@ -374,6 +399,8 @@ def _number(wanted: type, value: Any, where: str) -> Any:
         raise Misconfigured(f"Expected {what}.", field=where) from None
     if not 0 <= number < float("inf"):
         raise Misconfigured("May not be negative or endless.", field=where)
+    if number == 0 and name in NEVER_NONE:
+        raise Misconfigured("Must be above 0.", field=where)
     return number
 
 
@@ -441,7 +468,11 @@ DESKTOP = Policy(
     ),
     decide=DecidePolicy(strategy="exact", shown_tokens=24_000, guard_dismissed=False),
     capacity=CapacityPolicy(
-        active_limit=100, evict_per_round=1_000, evicts="created", evicts_protected=True
+        active_limit=100,
+        evict_per_round=1_000,
+        evicts="created",
+        evicts_protected=True,
+        trims=True,
     ),
     consolidate=ConsolidatePolicy(enabled=False),
     intent=IntentPolicy(enabled=False),

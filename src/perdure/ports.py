@@ -7,13 +7,14 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from perdure.types import (
     AuditEntry,
+    Feedback,
     Job,
     JobState,
     JobType,
@@ -285,6 +286,17 @@ class MemoryStore(Protocol):
         """Forget that it was deleted: a person brought it back."""
         ...
 
+    def unscrubbed(self, scope: Scope, before: datetime) -> list[str]:
+        """Ids of the memories buried up to then whose text was not scrubbed since, sorted.
+
+        One of them may live again: its row says so.
+        """
+        ...
+
+    def scrubbed(self, scope: Scope, ids: Collection[str]) -> None:
+        """Nothing is left to scrub of these."""
+        ...
+
     def mark_vectors(self, scope: Scope, ids: Collection[str], status: VectorStatus) -> None:
         """Note what the vector index says of these rows."""
         ...
@@ -346,6 +358,10 @@ class MessageStore(Protocol):
         """Of every kept message of the owner: seq, conversation, speaker, time; by seq."""
         ...
 
+    def bindings(self, scope: Scope) -> dict[str, Scope]:
+        """Where each conversation of the owner took place: its project, assistant and run."""
+        ...
+
     def learnt(self, scope: Scope, conversation: str, upto: int) -> None:
         """Move the watermark forward, never back."""
         ...
@@ -355,10 +371,14 @@ class MessageStore(Protocol):
         scope: Scope,
         *,
         before: datetime | None = None,
+        kept_before: datetime | None = None,
         upto: int | None = None,
         conversation: str | None = None,
     ) -> int:
-        """Delete messages for good, with their vectors and search terms."""
+        """Delete messages for good, with their vectors and search terms.
+
+        ``before`` is when they were said, ``kept_before`` when they came in.
+        """
         ...
 
 
@@ -405,6 +425,26 @@ class AuditStore(Protocol):
         """The history of one memory, oldest first."""
         ...
 
+    def every(self, scope: Scope) -> list[AuditEntry]:
+        """The history of all memories of the owner, gone ones included, oldest first."""
+        ...
+
+    def scrub(self, scope: Scope, items: Collection[str]) -> None:
+        """Take the text out of the history of these memories; what happened to them stays."""
+        ...
+
+
+class FeedbackStore(Protocol):
+    """What users said about memories that were said."""
+
+    def add(self, scope: Scope, said: Feedback) -> bool:
+        """Keep it. False: the same verdict on the same memory of the same answer is known."""
+        ...
+
+    def of(self, scope: Scope, item: str) -> list[Feedback]:
+        """All that was said about one memory, oldest first."""
+        ...
+
 
 class JobStore(Protocol):
     """Promises: written with their cause, kept by whoever holds the token."""
@@ -421,8 +461,15 @@ class JobStore(Protocol):
         """Keep the lease. False: the job was taken over."""
         ...
 
-    def finish(self, job: Job, result: Mapping[str, Any], at: datetime) -> None:
-        """Done, in the transaction of the effect.
+    def finish(
+        self,
+        job: Job,
+        result: Mapping[str, Any],
+        at: datetime,
+        *,
+        without: Collection[str] = (),
+    ) -> None:
+        """Done, in the transaction of the effect; these fields of the payload are not kept.
 
         Raises:
             Fenced: another worker holds the job now; nothing of this transaction may stay.
@@ -435,8 +482,8 @@ class JobStore(Protocol):
         """It failed and will run again. ``counts`` is off where the failure used up no try."""
         ...
 
-    def bury(self, job: Job, error: str, at: datetime) -> bool:
-        """It failed for good."""
+    def bury(self, job: Job, error: str, at: datetime, *, without: Collection[str] = ()) -> bool:
+        """It failed for good; these fields of the payload are not kept."""
         ...
 
     def of(self, scope: Scope, trace: Trace) -> list[Job]:
@@ -472,6 +519,13 @@ class JobStore(Protocol):
         """Take back what dead workers held; each loses a try, and is dead without any left."""
         ...
 
+    def strip(self, scope: Scope, fields: Collection[str]) -> int:
+        """Take these fields out of the payloads of an owner's jobs that will not run by themselves.
+
+        Returns how many jobs had one.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorEntry:
@@ -502,6 +556,10 @@ class VectorTable(Protocol):
 
     def read(self, scope: Scope, corpus: Corpus, model: str) -> VectorRows:
         """All of one owner, ordered by ref."""
+        ...
+
+    def refs(self, scope: Scope, corpus: Corpus) -> set[str]:
+        """What has vectors, whatever the model."""
         ...
 
     def remove(self, scope: Scope, corpus: Corpus, refs: Collection[str]) -> int:
@@ -541,8 +599,54 @@ class FullText(Protocol):
         """Every text of the owner that contains one of the terms."""
         ...
 
+    def refs(self, scope: Scope, corpus: Corpus) -> set[str]:
+        """What has terms, be it none at all."""
+        ...
+
+    def compact(self) -> None:
+        """Leave nothing in the index of what was removed from it, whoever's it was. Not quick."""
+        ...
+
     def remove(self, scope: Scope, corpus: Corpus, refs: Collection[str]) -> None:
         """Delete."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """What is overdue in one namespace. None: such things are left alone there."""
+
+    expired: datetime | None
+    """Active memories whose time was up by then."""
+    deleted: datetime
+    """Memories deleted up to then whose text is still somewhere."""
+    kept: datetime | None
+    """Messages that came in before."""
+
+
+class OwnerStore(Protocol):
+    """Who needs looking after. The only questions that name no user; they give no row away."""
+
+    def namespaces(self) -> list[str]:
+        """Every namespace that holds anything, sorted."""
+        ...
+
+    def every(self, namespace: str) -> list[Scope]:
+        """Everyone who has a memory, a conversation or a switch here."""
+        ...
+
+    def overdue(self, namespace: str, due: Due) -> list[Scope]:
+        """Owners of something that is overdue."""
+        ...
+
+    def unfindable(self, namespace: str, *, model: str | None, episodes: bool) -> list[Scope]:
+        """Owners whose rows, terms and vectors disagree, while no job will mend that anyway.
+
+        Args:
+            namespace: whose users are meant.
+            model: of the vectors there should be; None where there should be none.
+            episodes: messages should have terms and vectors too.
+        """
         ...
 
 
@@ -589,6 +693,16 @@ class Transaction(Protocol):
         """An admin's values."""
         ...
 
+    @property
+    def feedback(self) -> FeedbackStore:
+        """What users said about memories that were said."""
+        ...
+
+    @property
+    def owners(self) -> OwnerStore:
+        """Who needs looking after."""
+        ...
+
 
 class Database(Protocol):
     """Opens units of work. Never held open while a model thinks."""
@@ -611,6 +725,28 @@ class Database(Protocol):
 
     def close(self) -> None:
         """Give back every connection."""
+        ...
+
+
+@runtime_checkable
+class Joining(Protocol):
+    """A database that can also work inside a transaction that the host began."""
+
+    @property
+    def engine(self) -> Any:
+        """SQLAlchemy's engine on it, for the host's own tables; closed with the database."""
+        ...
+
+    def joined(self, connection: Any, committed: Callable[[], None] | None = None) -> Transaction:
+        """A unit of work that the host commits or rolls back.
+
+        Args:
+            connection: the host's, with the tables in its database.
+            committed: called once when the host commits, as far as that can be seen.
+
+        Raises:
+            Rejected: it is no such connection, or it has no transaction to join.
+        """
         ...
 
 
@@ -645,6 +781,10 @@ class VectorIndex(Protocol):
         self, tx: Transaction, scope: Scope, corpus: Corpus, refs: Collection[str]
     ) -> dict[str, Vectors]:
         """The stored vectors of these refs."""
+        ...
+
+    def refs(self, tx: Transaction, scope: Scope, corpus: Corpus) -> set[str]:
+        """What of the owner it can find."""
         ...
 
     def remove(self, tx: Transaction, scope: Scope, corpus: Corpus, refs: Collection[str]) -> None:

@@ -22,6 +22,7 @@ from perdure.types import Switches
 PREFIX = "PERDURE_"
 FILE = "perdure.toml"
 _KNOB = "POLICY__"
+_LAST_PORT = 65_535  # and more than enough for anything else that is counted here
 _IGNORED = ("CONFIG", "TEST_STRICT")
 
 
@@ -60,6 +61,17 @@ class Settings:
     """Its key; None means the model endpoint's key."""
     embedding_model: str | None = None
     """The embedding model of that endpoint, or of fastembed."""
+    embedding_similarity: str | None = None
+    """What the cosines of this embedder mean, as ``perdure calibrate`` prints it; None: a guess."""
+
+    reranker: Literal["endpoint", "fastembed", "none"] = "endpoint"
+    """What gives a second opinion on the order; ``endpoint`` once its address is set."""
+    rerank_base_url: str | None = None
+    """A rerank endpoint as Cohere's or Jina's, without /rerank, for example https://api.jina.ai/v1."""
+    rerank_api_key: Secret | None = None
+    """Its key, where it wants one."""
+    rerank_model: str | None = None
+    """The reranking model of that endpoint, or of fastembed."""
 
     enabled: bool = True
     """Off: nothing is learnt and nothing is recalled; managing memories still works."""
@@ -151,7 +163,7 @@ def _from_file(file: Path | None) -> tuple[dict[str, Any], dict[str, dict[str, A
         read = tomllib.loads(file.read_text("utf-8"))
     except OSError as error:
         raise Misconfigured(f"Cannot read it: {error.strerror}.", field=str(file)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Misconfigured(f"Not valid TOML: {error}.", field=str(file)) from None
     knobs = read.pop("policy", {})
     if not isinstance(knobs, dict) or not all(isinstance(v, dict) for v in knobs.values()):
@@ -195,12 +207,11 @@ def _value(name: str, value: Any, where: str) -> Any:
             raise Misconfigured(f"Choose one of {', '.join(get_args(wanted))}.", field=where)
         return value
     if get_origin(wanted) is tuple:
-        parts = value.split(",") if isinstance(value, str) else value
-        return tuple(Secret(str(p).strip()) for p in parts if str(p).strip())
+        return _secrets(value, where)
     if wanted is bool:
         return _truth(value, where)
     if wanted is int:
-        return _whole(value, where)
+        return _whole(value, where, most=_LAST_PORT)
     if not isinstance(value, str):
         raise Misconfigured("Expected a text.", field=where)
     return wanted(value)
@@ -213,11 +224,18 @@ def _truth(value: Any, where: str) -> bool:
     return known
 
 
-def _whole(value: Any, where: str) -> int:
+def _secrets(value: Any, where: str) -> tuple[Secret, ...]:
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, list | tuple):
+        raise Misconfigured("Expected a list of texts.", field=where)
+    return tuple(Secret(str(part).strip()) for part in parts if str(part).strip())
+
+
+def _whole(value: Any, where: str, most: int) -> int:
     try:
         number = int(str(value))
     except ValueError:
         raise Misconfigured("Expected a whole number.", field=where) from None
-    if number < 0:
-        raise Misconfigured("May not be negative.", field=where)
+    if not 0 <= number <= most:
+        raise Misconfigured(f"Expected 0 to {most:,}.", field=where)
     return number

@@ -17,18 +17,27 @@ Language: TypeAlias = Literal["en", "zh"]
 Normalisation: TypeAlias = Literal["exact", "space", "fold"]
 
 _LONE_SURROGATE = regex.compile(r"[\ud800-\udfff]")
+_STACKED = regex.compile(r"(\p{M}{30})\p{M}+")
+_HIDDEN = regex.compile(
+    r"(?<!\U0001F3F4[\U000E0020-\U000E007E]{0,8})[\U000E0000-\U000E007F]"
+    r"|(?![\u200c\u200d\U000E0000-\U000E007F])\p{Cf}"
+    r"|(?<![\p{L}\p{M}\p{S}])[\u200c\u200d]"
+)
 _SPACE = regex.compile(r"\s+")
 _GRAPHEME = regex.compile(r"\X")
 _HAN = regex.compile(r"\p{Han}")
 _LETTER = regex.compile(r"\p{L}")
 _SENTENCE_END = regex.compile(
-    r"(?<=[.!?…]['\")\]]*\s)|(?<=[。！？；…][”’」』）]*)(?![”’」』）。！？；…])|\n+"
+    r"(?<=[.!?…]['\")\]]{0,4}\s)|(?<=[。！？；…][”’」』）]{0,4})(?![”’」』）。！？；…])|\n+"
 )
 _WORD = regex.compile(
     r"(?P<cjk>[\p{Han}\p{Hiragana}\p{Katakana}]+)|(?:(?!(?&cjk))[\p{L}\p{M}\p{N}])+"
 )
 _CONTRACTION = regex.compile(r"n't\b|'(?:s|ll|re|ve|d|m)\b")
-_CHINESE_MONTH = regex.compile(r"(?<!\d)(1[0-2]|0?[1-9])月")
+_HAN_MONTHS = "一 二 三 四 五 六 七 八 九 十 十一 十二".split()
+_CHINESE_MONTH = regex.compile(
+    r"(?<![\d一二三四五六七八九十])(1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])月"
+)
 _MONTHS = (
     "january february march april may june july august september october november december"
 ).split()
@@ -51,8 +60,20 @@ STOP_WORDS = frozenset(
 
 
 def clean(text: str) -> str:
-    """The same text, storable everywhere: half an emoji becomes U+FFFD, NUL disappears."""
-    return str(_LONE_SURROGATE.sub("\ufffd", text)).replace("\x00", "")
+    """The same text, storable everywhere: half an emoji becomes U+FFFD, NUL disappears.
+
+    Of marks stacked on one letter 30 are kept, as in Unicode's stream-safe format (UAX 15): to put
+    longer stacks in order takes time that grows with their square.
+    """
+    return str(_STACKED.sub(r"\1", _LONE_SURROGATE.sub("\ufffd", text))).replace("\x00", "")
+
+
+def visible(text: str) -> str:
+    """The same text without characters that nobody sees and that hide what it says.
+
+    Joiners stay where a script or an emoji needs them, and so do the tags of a flag.
+    """
+    return text if text.isascii() else str(_HIDDEN.sub("", text))
 
 
 def normalise(text: str, how: Normalisation = "fold") -> str:
@@ -64,6 +85,7 @@ def normalise(text: str, how: Normalisation = "fold") -> str:
     if how == "exact":
         return text
     if how == "fold":
+        text = _STACKED.sub(r"\1", text)
         text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return str(_SPACE.sub(" ", text)).strip()
 
@@ -90,6 +112,16 @@ def language(text: str) -> Language:
 def graphemes(text: str) -> int:
     """How many characters a person sees."""
     return len(text) if text.isascii() else len(_GRAPHEME.findall(text))
+
+
+def columns(text: str) -> int:
+    """How wide it is in a terminal: two for a Chinese character or an emoji, one for a letter."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        2 if any(unicodedata.east_asian_width(sign) in "WF" for sign in match.group()) else 1
+        for match in _GRAPHEME.finditer(text)
+    )
 
 
 def cut(text: str, limit: int) -> str:
@@ -150,7 +182,7 @@ def terms(text: str) -> list[str]:
     characters finds a longer text.
     """
     text = normalise(text).replace("\u2019", "'")
-    found = [stem(_MONTHS[int(match[1]) - 1]) for match in _CHINESE_MONTH.finditer(text)]
+    found = [stem(_MONTHS[_month(match[1])]) for match in _CHINESE_MONTH.finditer(text)]
     for match in _WORD.finditer(_CONTRACTION.sub("", text)):
         word = match.group()
         if match["cjk"]:
@@ -159,6 +191,11 @@ def terms(text: str) -> list[str]:
         elif word not in STOP_WORDS:
             found.append(stem(word))
     return found
+
+
+def _month(said: str) -> int:
+    """The place of a month, from 0; in digits or Chinese."""
+    return _HAN_MONTHS.index(said) if said in _HAN_MONTHS else int(said) - 1
 
 
 def date_terms(day: date) -> list[str]:

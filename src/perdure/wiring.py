@@ -1,4 +1,8 @@
-"""Settings become running parts, by name, top to bottom; the only file that knows them all."""
+"""Settings become running parts, by name, top to bottom; the only file that knows them all.
+
+Clients of endpoints are imported where they are made: loading the client library takes a third of
+a start, and most commands ask no model.
+"""
 
 from __future__ import annotations
 
@@ -7,28 +11,32 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Protocol, TypeAlias, runtime_checkable
 
+from perdure.control.cleanup import WORDS, Cleaner
 from perdure.control.items import Items
 from perdure.control.preferences import UserPreferences
 from perdure.control.runtime import Runtime
 from perdure.control.uses import Uses
+from perdure.control.verdicts import Verdicts
 from perdure.errors import Misconfigured
-from perdure.jobs.upkeep import Upkeep
+from perdure.jobs.upkeep import Chore, Upkeep
 from perdure.jobs.worker import Worker
 from perdure.learn.basic import extract_basic
 from perdure.learn.steps import Learner
-from perdure.models.bundled import BundledEmbedder
-from perdure.models.chat import OpenAIChat
-from perdure.models.embed import FastEmbed, OpenAIEmbedder
+from perdure.models.bundled import SIMILARITY, BundledEmbedder
+from perdure.models.calibrate import read as read_similarity
 from perdure.observe import Meter
 from perdure.policy import Policy
-from perdure.ports import ChatModel, Clock, Database, Embedder, VectorIndex
+from perdure.ports import ChatModel, Clock, Database, Embedder, Reranker, VectorIndex
 from perdure.recall.answer import Recaller
 from perdure.settings import Settings
 from perdure.store.database import SqlDatabase
+from perdure.store.file import FileDatabase, check_policy
 from perdure.types import JobType, Switches
 from perdure.vectors.fill import Filler
+from perdure.vectors.reconcile import Reconciler
 from perdure.vectors.table import TableIndex
 
 Task: TypeAlias = Callable[[threading.Event], None]
@@ -50,6 +58,9 @@ class Parts:
     worker: Worker
     upkeep: Upkeep
     items: Items
+    verdicts: Verdicts
+    cleaner: Cleaner
+    reconciler: Reconciler
     preferences: UserPreferences
     runtime: Runtime
     uses: Uses
@@ -132,10 +143,12 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
         DatabaseUnavailable: the database does not answer.
     """
     meter = Meter()
-    database = SqlDatabase.open(settings.database_url, clock=clock)
-    runtime = Runtime(database, settings.policy, clock)
+    desktop = is_file(settings)
+    database = database_of(settings, clock)
+    runtime = Runtime(database, settings.policy, clock, check_policy if desktop else None)
     chat = chat_model(settings, meter)
-    embedder = embedder_of(settings, meter)
+    embedder = None if desktop else embedder_of(settings, meter)
+    reranker = reranker_of(settings, meter)
     index = TableIndex(embedder.model) if embedder is not None else None
     learner = Learner(
         database=database,
@@ -156,17 +169,33 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
         clock=clock,
         policy=settings.policy.capture,
     )
+    cleaner = Cleaner(
+        database=database,
+        index=index,
+        policy_of=runtime.policy_of,
+        clock=clock,
+        meter=meter,
+    )
+    reconciler = Reconciler(
+        database=database,
+        embedder=embedder,
+        index=index,
+        policy_of=runtime.policy_of,
+        clock=clock,
+        meter=meter,
+    )
     recaller = Recaller(
         database=database,
         embedder=embedder,
         index=index,
-        reranker=None,
+        reranker=reranker,
         switches=settings.switches,
         clock=clock,
         meter=meter,
     )
     closing: list[Callable[[], None]] = [recaller.close]
-    holders: tuple[object, ...] = (chat, embedder)
+    holders: tuple[object, ...] = (chat, embedder, reranker)
+    slow: tuple[tuple[str, object], ...] = (("embedder", embedder), ("reranker", reranker))
     closing += [part.close for part in holders if isinstance(part, Closing)]
     return Parts(
         settings=settings,
@@ -179,13 +208,27 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
         recaller=recaller,
         worker=Worker(
             database,
-            {JobType.EXTRACT: learner, JobType.EMBED: filler},
+            {
+                JobType.EXTRACT: learner,
+                JobType.EMBED: filler,
+                JobType.RECONCILE: reconciler,
+                JobType.CLEANUP: cleaner,
+            },
             settings.policy.jobs,
             clock=clock,
             meter=meter,
             rng=random.Random(),  # noqa: S311 - jitter, not cryptography
+            forgets=WORDS,
         ),
-        upkeep=Upkeep(database, settings.policy.jobs, clock=clock),
+        upkeep=Upkeep(
+            database,
+            settings.policy.jobs,
+            clock=clock,
+            chores=(
+                Chore(every_s=settings.policy.jobs.cleanup_s, due=cleaner.due),
+                Chore(every_s=settings.policy.jobs.reconcile_s, due=reconciler.due),
+            ),
+        ),
         items=Items(
             database=database,
             embedder=embedder,
@@ -193,12 +236,40 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
             policy_of=runtime.policy_of,
             clock=clock,
         ),
+        verdicts=Verdicts(
+            database=database,
+            embedder=embedder,
+            index=index,
+            policy_of=runtime.policy_of,
+            clock=clock,
+            meter=meter,
+        ),
+        cleaner=cleaner,
+        reconciler=reconciler,
         preferences=UserPreferences(database=database, policy_of=runtime.policy_of),
         runtime=runtime,
         uses=Uses(database, clock),
-        beside=(("perdure-warm", _warming(embedder)),) if isinstance(embedder, Warming) else (),
+        beside=tuple(
+            (f"perdure-warm-{name}", _warming(part))
+            for name, part in slow
+            if isinstance(part, Warming)
+        ),
         closing=(*closing, database.close),
     )
+
+
+def is_file(settings: Settings) -> bool:
+    """Memories live in a desktop file, not in a database."""
+    return "://" not in settings.database_url and settings.database_url.endswith(".json")
+
+
+def database_of(settings: Settings, clock: Clock) -> Database:
+    """Where memories live."""
+    if not is_file(settings):
+        return SqlDatabase.open(settings.database_url, clock=clock)
+    check_policy(settings.policy)
+    how = settings.policy.item.normalisation
+    return FileDatabase.open(Path(settings.database_url), clock=clock, normalisation=how)
 
 
 def chat_model(settings: Settings, meter: Meter) -> ChatModel | None:
@@ -208,6 +279,8 @@ def chat_model(settings: Settings, meter: Meter) -> ChatModel | None:
     model = settings.extraction_model or settings.llm_model
     if model is None:
         raise Misconfigured("A model endpoint needs a model.", field="PERDURE_LLM_MODEL")
+    from perdure.models.chat import OpenAIChat  # noqa: PLC0415 - a slow import, see the top
+
     return OpenAIChat(
         base_url=settings.llm_base_url,
         api_key=settings.llm_api_key,
@@ -220,15 +293,34 @@ def embedder_of(settings: Settings, meter: Meter) -> Embedder | None:
     """What turns texts into vectors; None searches by words only."""
     if not settings.vectors or settings.embedder == "none":
         return None
+    measured = settings.embedding_similarity
+    similarity = None if measured is None else read_similarity(measured)
+    if settings.embedder == "bundled":
+        return BundledEmbedder(similarity=similarity or SIMILARITY)
+    from perdure.models.embed import USUAL, FastEmbed, OpenAIEmbedder  # noqa: PLC0415 - a slow import, see the top
+
     if settings.embedder == "fastembed":
-        return FastEmbed(settings.embedding_model)
-    if settings.embedder == "openai":
-        if settings.embedding_model is None:
-            raise Misconfigured("It needs a model.", field="PERDURE_EMBEDDING_MODEL")
-        return OpenAIEmbedder(
-            base_url=settings.embedding_base_url or settings.llm_base_url,
-            api_key=settings.embedding_api_key or settings.llm_api_key,
-            model=settings.embedding_model,
-            meter=meter,
-        )
-    return BundledEmbedder()
+        return FastEmbed(settings.embedding_model, similarity=similarity or USUAL)
+    if settings.embedding_model is None:
+        raise Misconfigured("It needs a model.", field="PERDURE_EMBEDDING_MODEL")
+    return OpenAIEmbedder(
+        base_url=settings.embedding_base_url or settings.llm_base_url,
+        api_key=settings.embedding_api_key or settings.llm_api_key,
+        model=settings.embedding_model,
+        meter=meter,
+        similarity=similarity or USUAL,
+    )
+
+
+def reranker_of(settings: Settings, meter: Meter) -> Reranker | None:
+    """What gives a second opinion on the order; None: the order of the scores stands."""
+    wanted = settings.reranker == "fastembed" or settings.rerank_base_url is not None
+    if settings.reranker == "none" or not wanted:
+        return None
+    from perdure.models.rerank import EndpointReranker, FastEmbedReranker  # noqa: PLC0415 - a slow import, see the top
+
+    if settings.reranker == "fastembed" or settings.rerank_base_url is None:
+        return FastEmbedReranker(settings.rerank_model)
+    return EndpointReranker(
+        settings.rerank_base_url, settings.rerank_api_key, settings.rerank_model, meter=meter
+    )

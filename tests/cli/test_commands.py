@@ -13,7 +13,8 @@ from perdure.cli import app
 from perdure.cli.given import anywhere
 
 COMMANDS = [
-    "demo", "serve", "worker", "migrate", "recall", "items", "import", "export",
+    "calibrate",
+        "demo", "serve", "worker", "migrate", "recall", "items", "import", "export",
     "jobs list", "jobs retry", "jobs drop",
 ]  # fmt: skip
 

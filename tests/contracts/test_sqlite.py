@@ -10,6 +10,7 @@ from perdure.testing.contracts import MemoryStoreContract
 from perdure.testing.index_contracts import IndexContract, MessageStoreContract
 from perdure.testing.job_contracts import JobStoreContract
 from perdure.testing.samples import NOW
+from perdure.testing.upkeep_contracts import UpkeepContract
 
 
 @pytest.fixture(params=["file", "file, Python's own driver", "memory"])
@@ -37,3 +38,7 @@ class TestIndexes(IndexContract):
 
 class TestJobs(JobStoreContract):
     """Promises in SQLite."""
+
+
+class TestUpkeep(UpkeepContract):
+    """What is overdue and what disagrees in SQLite."""

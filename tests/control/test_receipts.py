@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from perdure.control.receipts import receipt
-from perdure.errors import NotFound
+from perdure.errors import NotFound, ReplyUnusable
 from perdure.learn import outcome
 from perdure.store.database import SqlDatabase
 from perdure.types import (
@@ -149,6 +149,15 @@ def test_a_turn_whose_switch_went_off_meanwhile_is_skipped(database, told):
     finished(database, JobType.EXTRACT, outcome.skipped(Reason.DISABLED))
 
     assert (told().state, told().reason) == (ReceiptState.SKIPPED, Reason.DISABLED)
+
+
+def test_a_reply_that_was_given_up_is_no_success_and_tells_its_error(database, told):
+    promised(database, JobType.EXTRACT)
+    finished(database, JobType.EXTRACT, outcome.gave_up(ReplyUnusable()))
+
+    given_up = told()
+    assert (given_up.state, given_up.reason) == (ReceiptState.SKIPPED, Reason.REPLY_UNUSABLE)
+    assert (given_up.error, given_up.learnt) == ("reply_unusable", ())
 
 
 def test_a_turn_that_is_only_kept_tells_why_nothing_is_learnt_from_it(database, told):

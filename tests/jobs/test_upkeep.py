@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 
-from perdure.jobs.upkeep import Upkeep
+from perdure.errors import DatabaseUnavailable, Misconfigured
+from perdure.jobs.upkeep import Chore, Upkeep
+from perdure.testing.samples import ANN, promise
 from perdure.types import JobState
 
 
@@ -48,3 +50,42 @@ def test_leases_of_the_dead_are_taken_back_without_a_worker(hall):
     thread.join(5)
     (job,) = hall.jobs()
     assert (job.state, job.retry_count) == (JobState.FAILED, 1)
+
+
+def upkeep(hall, *chores):
+    return Upkeep(hall.database, hall.policy.but(upkeep_s=0.01), clock=hall.clock, chores=chores)
+
+
+def test_work_that_comes_again_is_asked_for_at_the_start_and_then_so_often(hall):
+    asked = []
+
+    def due(at, period):
+        asked.append(at)
+        return [promise(ANN, f"clean {period}")]
+
+    keeper, beside = (upkeep(hall, Chore(every_s=3_600, due=due)) for _ in range(2))
+    never = upkeep(hall, Chore(every_s=0, due=due))
+    for _ in range(3):
+        for one in (keeper, beside, never):
+            one.run_once()
+        hall.turn(1_800)
+    assert len(asked) == 4
+    keys = [job.key for job in hall.jobs()]
+    assert keys == sorted(set(keys))  # two processes that ask are one promise
+    assert len(keys) == 2
+
+
+def test_an_upkeep_that_fails_goes_on_with_the_next_time(hall):
+    stop = threading.Event()
+    failures = [DatabaseUnavailable("x"), Misconfigured("x")]
+
+    def due(_at, _period):
+        if failures:
+            raise failures.pop()
+        stop.set()
+        return [promise(ANN, "clean")]
+
+    thread = threading.Thread(target=upkeep(hall, Chore(every_s=60, due=due)).run, args=(stop,))
+    thread.start()
+    thread.join(10)
+    assert [job.key for job in hall.jobs()] == ["clean"]

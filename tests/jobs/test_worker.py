@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 from datetime import timedelta
@@ -10,9 +11,10 @@ from itertools import pairwise
 import pytest
 
 from perdure.errors import DatabaseUnavailable, ModelBusy, ModelUnavailable, Rejected
+from perdure.jobs.worker import Worker
 from perdure.ports import ItemFilter
 from perdure.testing.samples import ANN, BO, contents, memory
-from perdure.types import JobState, Scope
+from perdure.types import JobState, JobType, Scope
 
 
 def learns(text):
@@ -295,3 +297,28 @@ def test_a_job_of_a_worker_that_lost_the_database_comes_back(hall, monkeypatch):
     assert hall.worker(learns("fact")).run_once()
     (job,) = hall.jobs()
     assert (job.state, job.retry_count) == (JobState.SUCCESS, 1)
+
+
+@pytest.mark.spec("9")
+def test_words_leave_a_payload_with_the_end_of_the_job_and_not_before(hall):
+    """Done or dead; what will be tried again keeps them."""
+    hall.promise("done", payload={"text": "见面", "id": 1}, ordered=False)
+    hall.promise("fails", payload={"text": "见面", "id": 2}, ordered=False, max_retry=1)
+
+    def handler(job):
+        if job.key == "fails":
+            raise ModelUnavailable
+        return lambda tx: {}
+
+    worker = Worker(
+        hall.database, {JobType.EXTRACT: handler}, hall.policy, clock=hall.clock,
+        meter=hall.meter, rng=random.Random(1), forgets=["text"],
+    )  # fmt: skip
+    for _ in range(2):
+        worker.run_once()
+    assert [job.payload for job in hall.jobs()] == [{"id": 1}, {"text": "见面", "id": 2}]
+    hall.turn(60)
+    worker.run_once()
+    assert [(job.state, job.payload) for job in hall.jobs()] == [
+        (JobState.SUCCESS, {"id": 1}), (JobState.DEAD, {"id": 2}),
+    ]  # fmt: skip

@@ -78,6 +78,7 @@ class World:
     policy: Policy = ASSISTANT
     switches: Switches = field(default_factory=Switches)
     embedder: Any = None
+    basic: Any = None
     now: datetime = START
     meter: Meter = field(default_factory=Meter)
     index: TableIndex = field(default_factory=lambda: TableIndex("words"))
@@ -98,7 +99,7 @@ class World:
             database=self.database,
             chat=self.chat,
             extraction_model=None,
-            basic=first_sentence,
+            basic=self.basic or first_sentence,
             embedder=self.embedder,
             index=self.index if self.embedder is not None else None,
             policy_of=lambda _namespace: self.policy,

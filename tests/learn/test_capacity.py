@@ -12,7 +12,7 @@ from perdure.types import Action, Candidate, Change, Level, MemoryItem, Reason, 
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 TEAM = CapacityPolicy(active_limit=10)
-DESKTOP = TEAM.but(evict_per_round=1_000, evicts="created", evicts_protected=True)
+DESKTOP = TEAM.but(evict_per_round=1_000, evicts="created", evicts_protected=True, trims=True)
 
 
 def row(name, *, updated=0, created=0, source=Source.AUTO, level=Level.USER):
@@ -89,6 +89,18 @@ def test_on_the_desktop_the_oldest_leaves_whoever_wrote_it():
     rows = [row("new", updated=9, created=1), row("old", created=5, source=Source.MANUAL)]
 
     assert names(evictions([add()], 10, rows, DESKTOP).set_aside) == ["old"]
+
+
+@pytest.mark.spec("3.6")
+def test_on_the_desktop_all_that_is_over_the_limit_leaves_at_the_next_save():
+    """B 6.2: a file that was filled by hand, or a limit that was lowered, is cut to the limit."""
+    rows = [row(f"r{n}", created=n) for n in range(14)]
+
+    room = evictions([add("x"), add("y")], 14, rows, DESKTOP)
+
+    assert names(room.set_aside) == ["r13", "r12", "r11", "r10", "r9", "r8"]
+    assert len(room.admitted) == 2
+    assert names(evictions([add()], 14, rows, TEAM).set_aside) == ["r0"]  # one for one
 
 
 def test_a_touch_needs_no_room():

@@ -7,17 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from perdure.learn.decide import (
-    Checking,
-    Known,
-    Numbering,
-    check,
-    comparison,
-    decide_exact,
-    decide_one_call,
-    hashes,
-    home,
-)
+from perdure.learn.check import Checking, Known, check, hashes
+from perdure.learn.decide import decide_exact, decide_one_call
+from perdure.learn.shown import Numbering, comparison, home
 from perdure.policy import ASSISTANT
 from perdure.types import (
     Action,
@@ -33,6 +25,7 @@ from perdure.types import (
     content_hash,
 )
 
+ONE_CALL = replace(ASSISTANT, decide=ASSISTANT.decide.but(strategy="one_call"))
 ANN = Scope(user="ann")
 WEB = ANN.within(project="web")
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
@@ -61,7 +54,7 @@ def does(action, content, reference=None, **more):
     )
 
 
-def checked(*decisions, shown=(), stored=(), where=ANN, policy=ASSISTANT, **known):
+def checked(*decisions, shown=(), stored=(), where=ANN, policy=ONE_CALL, **known):
     known.setdefault("said", {"m1": NOW})
     checking = Checking(
         shown=Numbering(tuple(shown)),
@@ -106,7 +99,7 @@ def test_the_comparison_shows_machine_rows_the_users_own_first_and_within_the_li
     active = [manual, project, new, edited, old]
 
     assert comparison(active, ASSISTANT.decide).rows == (new, old, project)
-    assert comparison(active, ASSISTANT.decide.but(shown_tokens=5)).rows == (new,)
+    assert comparison(active, ASSISTANT.decide.but(shown_tokens=10)).rows == (new,)
     assert comparison(active, ASSISTANT.decide.but(strategy="exact")).rows[0] == manual
 
 

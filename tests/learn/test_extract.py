@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from perdure.learn.decide import Numbering
 from perdure.learn.extract import Told, extract, halves, heard, question, shortened
+from perdure.learn.shown import Numbering
 from perdure.policy import ASSISTANT, DESKTOP, TEAM
 from perdure.ports import Reply
 from perdure.testing.fakes import ScriptedChat
@@ -135,7 +135,7 @@ def test_sources_are_message_ids_and_an_assistants_line_alone_is_none(line):
     assert [c.messages for c in found.candidates] == [
         (user.id,),
         (more.id,),
-        (user.id, more.id),
+        (user.id,),
         (user.id, more.id),
     ]
 
@@ -158,7 +158,7 @@ def test_a_touch_without_words_takes_those_of_its_row(line):
     told = Told(said=(line("pnpm again"),), known=Numbering((row,)))
     chat = ScriptedChat([{"action": "touch", "existing": 1}])
 
-    [candidate] = extract(chat.ask, told, ASSISTANT).candidates
+    [candidate] = extract(chat.ask, told, TEAM).candidates
 
     assert (candidate.content, candidate.level) == ("Uses pnpm", Level.PROJECT)
     assert (candidate.proposed, candidate.about) == (Action.TOUCH, 1)
@@ -171,4 +171,4 @@ def test_where_no_actions_are_asked_for_none_are_believed(line):
     [candidate] = extract(chat.ask, told, DESKTOP).candidates
 
     assert (candidate.proposed, candidate.about) == (None, None)
-    assert json.loads(sent(chat)[0].split("\n", 1)[1])["known"] == ["Uses fish"]
+    assert json.loads(sent(chat)[0])["known"] == ["Uses fish"]

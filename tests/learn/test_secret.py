@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import random
+import re
 import string
+import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perdure.learn.basic import extract_basic
+from perdure.learn.screen import Sources, screen
 from perdure.learn.secret import MASK, has_secret, masked
+from perdure.policy import ScreenPolicy
+from perdure.text import language
+from perdure.types import Candidate, Preferences, Reason
 
 SIGNS = string.ascii_letters + string.digits
 
@@ -126,3 +134,74 @@ def test_keys_drawn_by_lot_are_found_almost_always():
 def test_no_text_breaks_the_search(said):
     has_secret(said)
     masked(said)
+
+
+# ── told in words: a set of our own, and both kinds of error ─────────────────────────────────────
+
+HERE = Path(__file__).parent
+MARK = re.compile(r"\[\[(.*?)\]\]")
+MISSED = {"I log in with [[Blue42Moon]] everywhere."}  # nothing in it names a secret
+
+
+def lines(name):
+    told = (HERE / name).read_text("utf-8").splitlines()
+    return [line for line in told if line and not line.startswith("# ")]
+
+
+def chinese(line):
+    return language(line) == "zh"
+
+
+@pytest.mark.spec("3.3")
+def test_secrets_told_in_words_are_found_whole_and_the_misses_are_known():
+    told = lines("secrets_told.txt")
+    assert min(sum(map(chinese, told)), sum(not chinese(line) for line in told)) >= 40
+
+    left = {
+        line
+        for line in told
+        if any(value in masked(MARK.sub(r"\1", line)) for value in MARK.findall(line))
+    }
+
+    assert left == MISSED
+
+
+@pytest.mark.spec("3.3")
+def test_ordinary_lines_about_passwords_numbers_and_code_pass():
+    ordinary = lines("secrets_not.txt")
+    assert min(sum(map(chinese, ordinary)), sum(not chinese(line) for line in ordinary)) >= 60
+
+    assert [line for line in ordinary if has_secret(line)] == []
+
+
+@pytest.mark.spec("3.3")
+def test_without_a_model_no_told_secret_is_kept_and_whoever_told_it_hears_so(line):
+    for told in lines("secrets_told.txt"):
+        said = line(MARK.sub(r"\1", told))
+        extracted = extract_basic([said], said.at)
+        screened = screen(extracted.candidates, Sources((said,)), Preferences(), ScreenPolicy())
+        kept = " ".join(candidate.content for candidate in screened.kept)
+
+        assert not any(value in kept for value in MARK.findall(told)), told
+        if told not in MISSED:
+            assert Reason.SECRET in {refused.reason for refused in screened.refused}, told
+
+
+def test_a_secret_is_known_again_in_other_words(line):
+    said = line("The wifi password is fjord-Tiger-42, and I like tea.")
+    reworded = [Candidate(content="Home network: fjord-Tiger-42"), Candidate(content="Likes tea")]
+
+    screened = screen(reworded, Sources((said,)), Preferences(), ScreenPolicy())
+
+    assert [candidate.content for candidate in screened.kept] == ["Likes tea"]
+    assert [refused.reason for refused in screened.refused] == [Reason.SECRET]
+
+
+@pytest.mark.parametrize(
+    "part", ["<a>", "a", "password ", "password is the ", "密码是", "用 x1 这个", "token: ("]
+)
+def test_the_search_stays_quick_on_endless_repetition(part):
+    started = time.perf_counter()
+    has_secret(part * 3_000)
+
+    assert time.perf_counter() - started < 2.0

@@ -45,6 +45,13 @@ OPTED_IN = Preferences(auto_learn=True)
 TEAM_ON = replace(TEAM, defaults=OPTED_IN)
 
 
+@pytest.fixture(autouse=True)
+def _one_call(world):
+    """These stories are told with one call; those with two have a file of their own."""
+    decide = world.policy.decide.but(strategy="one_call")
+    world.policy = replace(world.policy, decide=decide)
+
+
 def fact(content="", action="insert", existing=None, **more):
     return {"content": content, "action": action, "existing": existing, "lines": [1], **more}
 
@@ -79,7 +86,7 @@ def test_a_turn_becomes_a_row_with_its_origin_its_history_and_its_vector(embedde
     assert [(one.action, one.item) for one in told.learnt] == [(Action.ADD, row.id)]
     assert (row.source, row.kind, row.confidence) == (Source.AUTO, Kind.FACT, 0.9)
     assert (row.origin.conversation, row.origin.messages) == ("chat-1", ("m1",))
-    assert (row.origin.trace, row.origin.prompt) == (told.trace, "extract-1")
+    assert (row.origin.trace, row.origin.prompt) == (told.trace, "extract-2")
     assert (row.assistant, row.run, row.conversation) == (None, None, None)
     assert embedded.history(row.id) == [("create", None, "Lives in Bergen")]
     assert row.vector_status is VectorStatus.SYNCED
@@ -103,7 +110,7 @@ def test_real_ids_never_reach_the_model(world):
     world.says("I moved to Bergen.")
 
     sent = "".join(message["content"] for message in chat.asked[-1].messages)
-    assert '{"number": 1, "text": "Lives in Oslo"}' in sent
+    assert '"1": "Lives in Oslo"' in sent
     assert world.rows()[0].id not in sent
 
 
@@ -189,7 +196,7 @@ def test_what_a_person_wrote_or_refused_cannot_be_named_and_so_not_changed(world
 
     sent = chat.asked[-1].messages[1]["content"]
     assert "vegetarian" not in sent
-    assert '"refused": [\n  "Likes jazz"\n]' in sent
+    assert '"refused": [\n"Likes jazz"\n]' in sent
     assert reasons(told) == [Reason.UNKNOWN_REFERENCE, Reason.UNKNOWN_REFERENCE]
     assert world.memories() == ["Is a vegetarian"]
 
@@ -429,10 +436,6 @@ def test_a_deleted_memory_comes_back_only_by_a_later_word_of_the_user(world, pre
     assert reasons(again) == [Reason.DELETED_EARLIER]
     assert world.memories() == []
 
-    world.answers([fact("Still recovers from Lima")])
-    reworded = world.says(replace(old, id="m1"), noted, conversation="fed once more")
-    assert reasons(reworded) == [Reason.DELETED_EARLIER]
-
     world.answers([fact("Is recovering from a long flight to Lima")])
     world.says(Message(Role.USER, f"Once more: {knows_it}", id="m9"), noted, conversation="chat-2")
     [back] = world.rows()
@@ -529,7 +532,8 @@ def test_the_team_preset_gives_up_where_its_note_says_so(world):
     world.answers("{not json at all", [], four, [fact("Deploys " * 20), fact("Deploys by hand")])
 
     told = world.says(*said)
-    assert (told.state, told.error) == (ReceiptState.LEARNT, "reply_unusable")
+    assert (told.state, told.reason) == (ReceiptState.SKIPPED, Reason.REPLY_UNUSABLE)
+    assert told.error == "reply_unusable"
     assert world.says(*said).refused == ()
     assert reasons(world.says(*said)) == [Reason.TOO_MANY_ITEMS] * 4
     assert world.memories() == []
@@ -585,7 +589,7 @@ def test_the_desktop_learns_from_everything_new_once_there_is_enough(world):
     assert world.rows()[0] == zsh
     assert world.memories() == ["用户偏好使用 zsh", "项目使用 pnpm"]
     sent = chat.asked[0].messages[1]["content"]
-    assert '"known": [\n  "用户偏好使用 zsh"\n]' in sent
+    assert '"known": [\n"用户偏好使用 zsh"\n]' in sent
     assert "再说一次" not in sent
 
 
@@ -595,6 +599,7 @@ def test_the_desktop_tries_an_unusable_reply_again_after_the_next_turn(world):
     world.policy = DESKTOP
     world.answers("I could not find anything, sorry.")
     told = world.says("我偏好使用 zsh。" + "这里是很长的一段话。" * 400)
+    assert (told.state, told.reason) == (ReceiptState.SKIPPED, Reason.REPLY_UNUSABLE)
     assert (told.error, world.memories()) == ("reply_unusable", [])
 
     chat = world.answers([{"content": "用户偏好使用 zsh"}])

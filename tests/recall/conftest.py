@@ -135,9 +135,9 @@ class World:
             )
         return item
 
-    def heard(self, conversation: str, *lines: str, user: str = "ann") -> None:
+    def heard(self, conversation: str, *lines: str, user: str = "ann", **where: str) -> None:
         """A conversation, kept and indexed; a line is ``name: words``."""
-        owner = Scope(user=user)
+        owner = Scope(user=user, **where)
         with self.database.begin() as tx:
             messages = [
                 Message(Role.USER, line.partition(": ")[2], name=line.partition(": ")[0])

@@ -82,6 +82,13 @@ def test_words_meaning_speaker_and_the_talk_around_all_help_to_find_a_message():
     assert not points("moon").any()
 
 
+def test_the_only_message_is_found_by_its_words_alone():
+    outline = Outline.of([(1, "c", "Ann", AT)])
+
+    assert scores(outline, "kayak", postings("kayak", {"1": "a kayak"}), None, ASSISTANT)[0] > 0
+    assert scores(outline, "moon", postings("moon", {"1": "a kayak"}), None, ASSISTANT)[0] == 0
+
+
 def test_without_messages_there_are_no_scores():
     empty = Postings(texts=0, average_length=0.0, found=())
 

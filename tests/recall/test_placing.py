@@ -43,7 +43,7 @@ def test_memories_stand_behind_the_hosts_own_rules(answer, host, place, role):
 
 
 @pytest.mark.spec("4.9")
-def test_an_agent_with_its_own_prompt_finds_them_in_its_last_message(answer):
+def test_an_agent_with_its_own_prompt_finds_them_in_the_users_last_message(answer):
     """D "验证方式" 7: the last message carries the section 相关记忆."""
     host = [RULES, ANN]
 
@@ -88,12 +88,44 @@ def test_a_model_that_quoted_the_block_does_not_stop_memory(answer):
 
 
 @pytest.mark.spec("4.9")
+def test_behind_tool_calls_it_is_still_the_users_message_that_carries_them(answer):
+    """The part of a prompt that an agent's own steps stand behind."""
+    call = {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]}
+    result = {"role": "tool", "tool_call_id": "1", "content": "done"}
+    host = [DEV, ANN, {"role": "assistant", "content": "Which one?"}, ANN, call, result]
+
+    placed = answer.as_supplement(host)
+
+    assert [place for place, (a, b) in enumerate(zip(placed, host, strict=True)) if a != b] == [3]
+    assert placed[3]["content"].endswith(answer.text)
+    assert answer.as_supplement(placed) == placed
+
+
+@pytest.mark.spec("4.9")
+@pytest.mark.case("API-11")
+def test_parts_in_the_shape_of_responses_get_a_part_of_that_shape(answer):
+    (placed,) = answer.as_supplement(
+        [{"role": "user", "content": [{"type": "input_text", "text": "Hi"}]}]
+    )
+
+    assert placed["content"][1] == {"type": "input_text", "text": answer.text}
+
+
+@pytest.mark.spec("4.9")
 def test_an_empty_answer_changes_nothing(answer):
     empty = Answer(text="", kept=(), dropped=(), degraded=(), trace="t")
 
     assert empty.as_system([RULES, ANN]) == [RULES, ANN]
     assert empty.as_supplement([RULES, ANN]) == [RULES, ANN]
     assert answer.as_supplement([]) == []
-    assert (
-        answer.as_supplement([{"role": "assistant", "content": None}])[0]["content"] == answer.text
-    )
+
+
+@pytest.mark.spec("4.9")
+def test_where_the_user_says_nothing_they_get_a_message_of_their_own(answer):
+    step = {"role": "assistant", "content": None}
+
+    assert answer.as_supplement([RULES, step]) == [
+        RULES,
+        step,
+        {"role": "user", "content": answer.text},
+    ]

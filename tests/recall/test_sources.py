@@ -4,7 +4,7 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -13,6 +13,7 @@ from perdure.errors import DatabaseUnavailable, ModelUnavailable, Rejected, Unav
 from perdure.policy import ASSISTANT
 from perdure.ports import Similarity
 from perdure.recall.question import asked
+from perdure.recall.sources import Sources
 from perdure.testing.fakes import AskedWhileOpen, WordEmbedder
 from perdure.types import Kind, Message, Role, Scope, Switches
 from perdure.vectors.table import TableIndex
@@ -156,7 +157,49 @@ def test_a_search_that_hangs_still_says_what_is_pinned(world):
     go.set()
 
     assert world.said(answer) == ["Is allergic to peanuts"]
-    assert world.parts(answer) == [("search", "SEARCH_LATE")]
+    assert world.parts(answer) == [("semantic", "SEARCH_LATE")]
+
+
+@pytest.mark.spec("4.3", "4.10")
+@pytest.mark.parametrize("part", ["fulltext", "semantic", "episodes"])
+def test_each_arm_that_hangs_is_left_out_alone_and_the_answer_comes_in_time(world, part):
+    world.knows("Is allergic to peanuts", kind=Kind.CONSTRAINT)
+    world.knows("Orders coffee beans from Oslo", confidence=1.0)
+    world.heard("c-1", "Ann: I like the coffee beans of Oslo", "Bo: Me too", "Ann: So good")
+    go = threading.Event()
+    reads = {"fulltext": "words", "semantic": "meaning", "episodes": "said"}
+    real = getattr(Sources, reads[part])
+
+    class Slow(Sources):
+        pass
+
+    def late(self, *args, **options):
+        go.wait(10)
+        return real(self, *args, **options)
+
+    setattr(Slow, reads[part], late)
+    known = world.recaller.sources
+    object.__setattr__(
+        world.recaller,
+        "sources",
+        Slow(database=known.database, embedder=known.embedder, index=known.index,
+             switches=known.switches),
+    )  # fmt: skip
+    policy = ASSISTANT.but(
+        search=ASSISTANT.search.but(arm_ms=100, episodes=True),
+        budget=ASSISTANT.budget.but(episodes=1),
+        episodes=ASSISTANT.episodes.but(floor=0.1),
+    )
+
+    start = time.perf_counter()
+    answer = world.asks("coffee beans from Oslo?", policy=policy)
+    took = time.perf_counter() - start
+    go.set()
+
+    assert took < 0.7
+    assert world.parts(answer) == [(part, "SEARCH_LATE")]
+    assert set(world.said(answer)) == {"Is allergic to peanuts", "Orders coffee beans from Oslo"}
+    assert bool(answer.episodes) == (part != "episodes")
 
 
 @pytest.mark.spec("4.10")
@@ -178,8 +221,8 @@ def test_a_reranker_may_change_the_order_of_what_was_searched(world):
     world.knows("Rule of tea", kind=Kind.CONSTRAINT)
     for name in ("Tea one for ann", "Tea two for bo"):
         world.knows(name, confidence=1.0)
-    policy = ASSISTANT.but(rerank=ASSISTANT.rerank.but(enabled=True))
-    before = world.said(world.asks("tea", policy=policy))
+    off = ASSISTANT.but(rerank=ASSISTANT.rerank.but(enabled=False))
+    before = world.said(world.asks("tea"))
     assert before[2] == "Rule of tea"  # pinned: it keeps its place
 
     class Second:
@@ -187,14 +230,19 @@ def test_a_reranker_may_change_the_order_of_what_was_searched(world):
             return [1.0 if one == before[1] else 0.0 for one in texts]
 
     world.refit(reranker=Second())
-    assert world.said(world.asks("tea", policy=policy)) == [before[1], before[0], before[2]]
-    assert world.said(world.asks("tea")) == before  # off by default
+    assert world.said(world.asks("tea")) == [before[1], before[0], before[2]]
+    assert world.said(world.asks("tea", policy=off)) == before
 
-    world.refit(reranker=Broken(ModelUnavailable))
-    answer = world.asks("tea", policy=policy)
-    assert world.said(answer) == before
-    assert world.parts(answer) == [("rerank", "RERANK_FAILED")]
-    assert world.meter.read("recall_degraded", part="rerank") == 1
+    class Short:
+        def rerank(self, question, texts):
+            return [0.5]
+
+    for failed, broken in enumerate((Broken(ModelUnavailable), Short()), start=1):
+        world.refit(reranker=broken)
+        answer = world.asks("tea")
+        assert world.said(answer) == before
+        assert world.parts(answer) == [("rerank", "RERANK_FAILED")]
+        assert world.meter.read("recall_degraded", part="rerank") == failed
 
 
 @pytest.mark.spec("4.10")
@@ -259,6 +307,81 @@ def test_what_was_said_can_be_searched_and_quoted(world):
     assert world.asks("How was the red kayak?", policy=strict).text == ""
 
 
+@pytest.mark.spec("4.3", "1")
+def test_what_was_said_in_a_project_is_found_only_there(world):
+    """A binding given in a query is applied, always (C 6.2.4)."""
+    world.heard("everywhere", "Ann: a red kayak")
+    world.heard("in-mao", "Ann: a blue kayak", project="mao")
+    world.heard("by-run", "Ann: a green kayak", assistant="a", run="7")
+    world.heard("in-chat", "Ann: a white kayak", project="chat-robot-7")
+
+    def found(policy=ASSISTANT, **where):
+        scope = Scope(user="ann", **where)
+        hits = world.finds("kayak", arms=("episodes",), scope=scope, policy=policy)
+        return {one.content.split()[1] for one in hits}
+
+    assert found() == {"red"}
+    assert found(project="mao") == {"red", "blue"}
+    assert found(assistant="a", run="7") == {"red", "green"}
+    assert found(assistant="a", run="8") == found(assistant="b", run="7") == {"red"}
+    loose = ASSISTANT.but(episodes=ASSISTANT.episodes.but(walls=("project",)))
+    assert found(loose, assistant="b") == {"red", "green"}
+    channels = ASSISTANT.but(item=ASSISTANT.item.but(channel_projects=("chat-*",)))
+    assert found(channels) == {"red", "white"}
+
+
+@pytest.mark.spec("4.3", "4.7")
+def test_a_quoted_message_brings_its_neighbours_along_where_there_is_room(world):
+    world.heard(
+        "c-1", "Ann: hello", "Bo: How much was the red kayak?", "Ann: 300 euros", "Bo: Fine"
+    )
+    quoting = ASSISTANT.but(
+        search=ASSISTANT.search.but(episodes=True),
+        budget=ASSISTANT.budget.but(episodes=2),
+        episodes=ASSISTANT.episodes.but(floor=0.1, words_weight=1.0, dense_weight=0.0),
+    )
+
+    answer = world.asks("the red kayak", policy=quoting)
+    assert answer.text.splitlines()[-5:-1] == [
+        "[Said earlier]",
+        "- 2026-11-30 Ann: hello",
+        "- 2026-11-30 Bo: How much was the red kayak?",
+        "- 2026-11-30 Ann: 300 euros",
+    ]
+    assert [one.content for one in answer.episodes[0].around] == ["hello", "300 euros"]
+
+    tight = quoting.but(budget=quoting.budget.but(tokens=text.model_tokens(answer.text) - 12))
+    assert "300 euros" not in world.asks("the red kayak", policy=tight).text
+    assert "How much was the red kayak?" in world.asks("the red kayak", policy=tight).text
+    alone = quoting.but(
+        episodes=quoting.episodes.but(around=0), budget=quoting.budget.but(episodes=1)
+    )
+    assert "hello" not in world.asks("the red kayak", policy=alone).text
+
+
+@pytest.mark.spec("4.3")
+def test_time_words_prefer_what_is_of_that_time_and_never_empty_an_answer(world):
+    world.knows("Went kayaking on the fjord", age=40, confidence=0.9)
+    world.knows("Went kayaking on the river", age=1, confidence=0.9)
+    for words in ("last month", "上个月"):
+        answer = world.asks(f"Went kayaking {words}?", explain=True)
+        assert world.said(answer) == ["Went kayaking on the fjord", "Went kayaking on the river"]
+        assert answer.considered[0].score.terms["time"] == 0.2
+    assert len(world.asks("Went kayaking in 1999?").kept) == 2
+    assert world.said(world.asks("Went kayaking?"))[0] == "Went kayaking on the river"
+    off = ASSISTANT.but(search=ASSISTANT.search.but(time_words=False))
+    late = world.asks("Went kayaking last month?", policy=off)
+    assert world.said(late)[0] == "Went kayaking on the river"
+
+    world.at -= timedelta(days=35)
+    world.heard("c-2", "Ann: a red kayak")
+    world.at += timedelta(days=35)
+    world.heard("c-1", "Ann: a red kayak")
+    assert world.finds("red kayak", arms=("episodes",))[0].episode.conversation == "c-1"
+    found = world.finds("the red kayak of last month", arms=("episodes",))
+    assert [one.episode.conversation for one in found] == ["c-2", "c-1"][: len(found)]
+
+
 @pytest.mark.spec("4.3")
 def test_a_removed_conversation_is_found_no_more(world):
     world.heard("c-1", "Ann: I bought a red kayak", "Bo: Nice")
@@ -319,9 +442,25 @@ def test_search_scores_lie_in_0_to_1_and_differ_and_the_best_is_first(world):
     assert world.contents(world.finds("coins", 1)) == ["Collects Roman coins"]
 
 
+@pytest.mark.case("API-03")
+def test_a_floor_keeps_what_is_as_good_and_0_is_a_value(world):
+    """How many were hidden is for the caller to see: a search without a floor names them all."""
+    world.knows("Collects Roman coins")
+    world.knows("Keeps coins in a jar at home for later")
+    query = "Collects Roman coins"
+    scores = [one.score for one in world.finds(query)]
+
+    assert [len(world.finds(query, floor=f)) for f in (0, 0.01, scores[1], 0.9, 1.0)] == [
+        2, 2, 2, 1, sum(score >= 1 for score in scores),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("arguments", "field"),
     [
+        ({"floor": 1.5}, "floor"),
+        ({"floor": -0.2}, "floor"),
+        ({"floor": float("nan")}, "floor"),
         ({"limit": 0}, "limit"),
         ({"limit": -1}, "limit"),
         ({"limit": True}, "limit"),

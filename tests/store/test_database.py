@@ -10,6 +10,7 @@ from sqlalchemy.exc import DBAPIError
 
 from perdure.errors import Corrupt, DatabaseUnavailable, Misconfigured
 from perdure.ports import ItemFilter
+from perdure.store import database as store
 from perdure.store.database import SqlDatabase, migrate
 from perdure.testing.samples import ANN, NOW, contents, memory, promise
 
@@ -145,7 +146,7 @@ def test_no_error_carries_a_memory(database):
 def test_a_host_takes_its_own_transaction_along(tmp_path):
     """C 2: messages and promise in the host's commit, or in its rollback."""
     url = f"sqlite:///{tmp_path / 'host.db'}"
-    engine = create_engine(url, connect_args={"isolation_level": None})
+    engine = create_engine(url, module=store._sqlite(), connect_args={"isolation_level": None})
 
     @event.listens_for(engine, "begin")
     def begin(connection):
@@ -176,6 +177,11 @@ def test_the_file_is_kept_as_we_promise(database):
     with database.begin() as tx:
         said = {
             name: tx.items._connection.exec_driver_sql(f"PRAGMA {name}").scalar()
-            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
-        }
-    assert said == {"journal_mode": "wal", "synchronous": 1, "foreign_keys": 1, "busy_timeout": 200}
+            for name in (
+                "journal_mode", "synchronous", "foreign_keys", "secure_delete", "busy_timeout",
+            )
+        }  # fmt: skip
+    assert said == {
+        "journal_mode": "wal", "synchronous": 1, "foreign_keys": 1, "secure_delete": 1,
+        "busy_timeout": 200,
+    }  # fmt: skip

@@ -7,16 +7,20 @@ import re
 import sqlite3
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from alembic import command
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 
 from perdure.errors import Misconfigured
 from perdure.store import migrations
+from perdure.store.columns import moment
 from perdure.store.database import SqlDatabase, migrate
 from perdure.store.schema import metadata
-from perdure.testing.samples import ANN, NOW, memory
+from perdure.testing.samples import ANN, BO, NOW, memory
+from perdure.types import Message, Role
 
 OPEN = """
 import sys
@@ -53,6 +57,43 @@ def test_an_empty_file_becomes_exactly_what_the_code_expects(url, file):
     assert schema(migrated) == expected
     assert len(expected) > len(metadata.tables)
     migrated.close()
+
+
+def test_the_second_revision_finds_what_was_deleted_and_loses_nothing(url, file):
+    """From 0001: deletions are noted with their last time; older messages are kept from today."""
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        command.upgrade(migrations.config(connection), "0001")
+    engine.dispose()
+    old = sqlite3.connect(file)
+    old.executemany(
+        "INSERT INTO perdure_audit_log (namespace, user_id, entry_id, item_id, operation, actor,"
+        " reason, before, at) VALUES ('default', ?, ?, ?, ?, 'user', 'by hand', 'x', ?)",
+        [
+            ("ann", "e1", "i1", "delete", 5), ("ann", "e2", "i1", "restore", 6),
+            ("ann", "e3", "i1", "delete", 7), ("ann", "e4", "i2", "create", 8),
+            ("bo", "e5", "i1", "delete", 9),
+        ],
+    )  # fmt: skip
+    old.execute(
+        "INSERT INTO perdure_messages (namespace, user_id, conversation_id, message_id, role,"
+        " content, chars, at, trace) VALUES ('default', 'ann', 'c', 'm', 'user', '你好', 2, 5, 't')"
+    )
+    old.commit()
+    old.close()
+
+    assert migrate(url)
+
+    database = SqlDatabase.open(url, clock=lambda: NOW)
+    with database.begin() as tx:
+        assert [tx.items.unscrubbed(one, NOW) for one in (ANN, BO)] == [["i1"], ["i1"]]
+        assert tx.items.unscrubbed(ANN, moment(6)) == []
+        assert [e.before for e in tx.audit.of(ANN, "i1")] == ["x", "x", "x"]
+        yesterday = datetime.now(UTC) - timedelta(days=1)
+        assert tx.messages.remove(ANN, kept_before=yesterday) == 0
+        assert tx.messages.remove(ANN, kept_before=yesterday + timedelta(days=2)) == 1
+        tx.messages.add(ANN, "c", [Message(Role.USER, "hi", id="m")], NOW, "t")
+    database.close()
 
 
 def test_there_is_one_newest_revision_and_the_code_names_it():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -145,6 +146,21 @@ def test_what_people_said_is_found_by_words_and_meaning(room):
     assert room.by_words(Corpus.EPISODES, "小林") == [first]  # who said it
     assert room.by_meaning(Corpus.EPISODES, "小林 卑尔根")[0] == first
     assert room.by_words(Corpus.MEMORIES, "猫") == []
+
+
+@pytest.mark.spec("4.3")
+def test_what_was_said_is_found_by_the_day_it_was_said_unless_the_policy_says_otherwise(database):
+    march = Message(Role.USER, "I play the oboe", at=datetime(2026, 3, 5, 23, tzinfo=UTC))
+    for dates in (True, False):
+        room = Room(database, policy=CapturePolicy(episode_dates=dates))
+        kept = room.said(march)
+        trace = {"conversation": "c", "trace": "t"}
+        assert room.fill(trace)["messages"] == 1
+        for asked in ("in March", "三月", "5 March 2026", "2026"):
+            found = [str(one.seq) for one in kept] if dates else []
+            assert room.by_words(Corpus.EPISODES, asked) == found
+        with database.begin() as tx:
+            tx.messages.remove(ANN, conversation="c")
 
 
 def test_messages_deleted_meanwhile_stay_deleted(room):

@@ -112,7 +112,7 @@ def migrate(context: typer.Context, *, json: Json = False) -> None:
 
     Examples:
     - `perdure migrate`
-    - `perdure --database postgresql+psycopg://localhost/perdure migrate`
+    - `perdure --database sqlite:////var/lib/perdure.db migrate`
     """
     given(context).open().close()
     if json:

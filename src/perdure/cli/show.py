@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Any
 
 from rich.console import Console
@@ -15,6 +14,7 @@ from perdure import text
 from perdure.cli.play import Played
 from perdure.cli.script import Person, Talk
 from perdure.cli.words import WORDS, Words
+from perdure.learn.secret import masked
 from perdure.prompts.reasons import in_words
 from perdure.text import Language
 from perdure.types import Answer, MemoryItem, Reason, Role
@@ -92,12 +92,24 @@ def refusals(played: Played) -> list[dict[str, Any]]:
         {
             "conversation_id": talk,
             "message_id": message,
-            "said": None if Reason.SECRET in found else played.person.said(talk, message),
+            "said": None if Reason.SECRET in found else _unused(played, talk, message),
             "reasons": [reason.value for reason in dict.fromkeys(found)],
             "why": [in_words(reason, language) for reason in dict.fromkeys(found)],
         }
         for (talk, message), found in reasons.items()
     ]
+
+
+def _unused(played: Played, talk: str, message: str) -> str:
+    """The sentences of a message that nothing was learnt from; a secret in them is masked."""
+    spoken = list(text.sentences(played.person.said(talk, message)))
+    used = {
+        _nearest(played.person, item, message)[0]
+        for item in played.learnt
+        if item.origin.conversation == talk and message in item.origin.messages
+    }
+    left = [said for place, said in enumerate(spoken) if place not in used] or spoken
+    return "\n".join(masked(said) for said in left)
 
 
 # ── what was said ────────────────────────────────────────────────────────────────────────────────
@@ -151,7 +163,7 @@ def _learnt(console: Console, played: Played, words: Words) -> None:
     for item in _as_said(played):
         sort = f"{words.levels[item.level]} · {words.sources[item.source]}"
         sources = [
-            words.place.format(talk=item.origin.conversation, id=id_, said=_short(sentence))
+            words.place.format(talk=item.origin.conversation, id=id_, said=_short(masked(sentence)))
             for id_ in item.origin.messages
             for _, sentence in [_nearest(played.person, item, id_)]
         ]
@@ -192,8 +204,8 @@ def _refused(console: Console, played: Played, words: Words) -> None:
     else:
         table = _table((words.message, 0), (words.said, 3), (words.why, 2))
         for note in refused:
-            spoken = text.sentences(note["said"] or words.not_repeated)
-            said = "\n".join(_short(sentence) for sentence in islice(spoken, _SENTENCES))
+            spoken = (note["said"] or words.not_repeated).splitlines()
+            said = "\n".join(_short(sentence) for sentence in spoken[:_SENTENCES])
             table.add_row(note["message_id"], Text(said, style="dim"), "\n".join(note["why"]))
         console.print(table)
     if played.unfinished:

@@ -11,6 +11,7 @@ from perdure.errors import ContentTooLong, Rejected
 from perdure.policy import ItemPolicy
 from perdure.types import MAX_BINDING, Kind, aware, one_of, optional_identifier
 
+_SIGNS = 12  # code points that one character may have on average; a family emoji has 7
 _METADATA_VALUE = 1_000  # characters
 
 
@@ -22,10 +23,10 @@ class Fields(TypedDict, total=False):
     importance: float
     sensitivity: int
     expires_at: datetime | None
-    metadata: Mapping[str, str]
+    metadata: Mapping[str, str | None]
 
 
-def checked_content(content: Any, policy: ItemPolicy) -> str:
+def checked_content(content: Any, policy: ItemPolicy, where: str = "content") -> str:
     """A statement as it will be stored.
 
     Raises:
@@ -33,26 +34,36 @@ def checked_content(content: Any, policy: ItemPolicy) -> str:
         ContentTooLong: it is longer than a memory may be, as a person counts.
     """
     if not isinstance(content, str):
-        raise Rejected("Expected a text.", field="content")
+        raise Rejected("Expected a text.", field=where)
     statement = text.clean(content).strip()
     if not statement:
-        raise Rejected("May not be blank.", field="content")
+        raise Rejected("May not be blank.", field=where)
+    if len(statement) > _SIGNS * policy.content_chars:
+        raise ContentTooLong("It has too many signs.", field="content")
     length = text.graphemes(statement)
     if length > policy.content_chars:
         detail = f"It has {length}; at most {policy.content_chars} characters fit."
-        raise ContentTooLong(detail, field="content")
+        raise ContentTooLong(detail, field=where)
     return statement
 
 
-def checked_fields(given: Fields, policy: ItemPolicy) -> dict[str, Any]:
-    """The fields a person gave, checked one by one."""
+def checked_fields(
+    given: Fields, policy: ItemPolicy, metadata: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """The fields a person gave, checked one by one.
+
+    Args:
+        given: what is named.
+        policy: what a memory may be.
+        metadata: what is there already; what is given comes on top, None takes a key away.
+    """
     checked: dict[str, Any] = {}
     for name, value in given.items():
         match name:
             case "kind":
                 checked[name] = one_of(Kind, value, name)
             case "title":
-                checked[name] = text.cut(text.clean(str(value)), policy.title_chars)
+                checked[name] = _title(value, policy)
             case "importance":
                 checked[name] = _between(value, 0.0, 1.0, name)
             case "sensitivity":
@@ -60,10 +71,16 @@ def checked_fields(given: Fields, policy: ItemPolicy) -> dict[str, Any]:
             case "expires_at":
                 checked[name] = _expiry(value, policy)
             case "metadata":
-                checked[name] = _flat(value, policy)
+                checked[name] = _flat(_merged(metadata, value), policy)
             case _:
                 raise Rejected("Unknown field.", field=name)
     return checked
+
+
+def _title(value: Any, policy: ItemPolicy) -> str:
+    if not isinstance(value, str):
+        raise Rejected("Expected a text.", field="title")
+    return text.cut(text.clean(value)[: _SIGNS * policy.title_chars], policy.title_chars)
 
 
 def _expiry(value: Any, policy: ItemPolicy) -> datetime | None:
@@ -80,6 +97,12 @@ def _between(value: Any, low: float, high: float, field: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise Rejected(f"Expected {low} to {high}.", field=field)
     return value
+
+
+def _merged(old: Mapping[str, str] | None, given: Any) -> Any:
+    if old is None or not isinstance(given, Mapping):
+        return given
+    return {key: value for key, value in {**old, **given}.items() if value is not None}
 
 
 def _flat(value: Any, policy: ItemPolicy) -> dict[str, str]:

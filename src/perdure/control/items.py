@@ -2,56 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, TypeAlias, Unpack
-
-import numpy as np
+from typing import TypeAlias, Unpack
 
 from perdure import text
+from perdure.control.cleanup import scrub
 from perdure.control.fields import Fields, checked_content, checked_fields
-from perdure.errors import (
-    Duplicate,
-    LimitReached,
-    NotFound,
-    ProjectKeyRequired,
-    Rejected,
-    Stale,
-    Unavailable,
+from perdure.control.hand import (
+    ACTIVE,
+    Hand,
+    entry,
+    found,
+    gone_for_good,
+    known,
+    reworded,
+    room,
 )
-from perdure.policy import Policy
-from perdure.ports import (
-    Clock,
-    Corpus,
-    Database,
-    Embedder,
-    ItemFilter,
-    Page,
-    Transaction,
-    Vector,
-    VectorEntry,
-    VectorIndex,
-)
+from perdure.errors import Duplicate, NotFound, ProjectKeyRequired, Rejected, Stale
+from perdure.ports import ItemFilter, Page, Transaction
 from perdure.types import (
-    Actor,
     AuditEntry,
-    JobType,
     Level,
     MemoryItem,
     Operation,
-    Promise,
     Scope,
     Status,
-    VectorStatus,
     aware,
     content_hash,
     new_id,
     one_of,
 )
-
-ACTIVE = ItemFilter(statuses=frozenset({Status.ACTIVE}))
-"""What a list shows when nothing else is asked for."""
 
 LONGEST_PAGE = 1_000  # memories
 
@@ -60,14 +41,8 @@ History: TypeAlias = list[AuditEntry]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Items:
-    """A person's own hand on the memories: what is written here no machine changes."""
-
-    database: Database
-    embedder: Embedder | None
-    index: VectorIndex | None
-    policy_of: Callable[[str], Policy]
-    clock: Clock
+class Items(Hand):
+    """Memories one by one, as their owner looks after them."""
 
     def list(
         self, scope: Scope, which: ItemFilter = ACTIVE, limit: int = 50, after: str | None = None
@@ -89,16 +64,18 @@ class Items:
             NotFound: this user has no such memory.
         """
         with self.database.read() as tx:
-            return _known(tx, scope, item)
+            return known(tx, scope, item)
 
     def history(self, scope: Scope, item: str) -> History:
         """What happened to one memory, oldest first; also after it was deleted.
 
         Raises:
-            NotFound: this user never had such a memory.
+            NotFound: this user never had such a memory, or it is bound elsewhere.
         """
+        owner = Scope(namespace=scope.namespace, user=scope.user)
         with self.database.read() as tx:
-            entries = tx.audit.of(scope, item)
+            elsewhere = tx.items.get(owner, [item]) and not tx.items.get(scope, [item])
+            entries = [] if elsewhere else tx.audit.of(scope, item)
         if not entries:
             raise NotFound(field="id")
         return entries
@@ -120,7 +97,8 @@ class Items:
     ) -> MemoryItem:
         """Write a memory by hand. Bindings of the scope become bindings of the memory.
 
-        What was archived or deleted comes back; what is active or dismissed is a duplicate.
+        What was archived, deleted or expired comes back; what is active or dismissed is a
+        duplicate.
 
         Raises:
             Rejected: a field cannot be meant; its subclasses tell what is wrong: ContentTooLong,
@@ -156,13 +134,23 @@ class Items:
         vector = self._vector(content)
         with self.database.begin() as tx:
             old = tx.items.by_hash(scope, hashed)
-            if old is not None and old.status in (Status.ACTIVE, Status.DISMISSED):
-                raise Duplicate(item=old.id, restorable=old.status is Status.DISMISSED)
-            _room(tx, scope, policy)
-            tx.items.unbury(scope, hashed)
+            if old is not None and gone_for_good(old, policy, at):
+                scrub(tx, self.index, scope, [old.id])
+                old = None
+            if old is None or old.status is not Status.ACTIVE:
+                room(tx, scope, policy, at)
             if old is not None:
-                item = replace(item, id=old.id, created_at=old.created_at, origin=old.origin)
-            self._write(tx, item, old, vector, Operation.RESTORE if old else Operation.CREATE)
+                if old.status is Status.DISMISSED or (
+                    old.status is Status.ACTIVE and not old.expired(at)
+                ):
+                    raise Duplicate(item=old.id, restorable=old.status is Status.DISMISSED)
+                moment = self._after(old)
+                item = replace(
+                    item, id=old.id, created_at=old.created_at, origin=old.origin, updated_at=moment
+                )
+            tx.items.unbury(scope, hashed)
+            operation = Operation.RESTORE if old else Operation.CREATE
+            self._write(tx, item, old, vector, entry(operation, old, item, item.updated_at))
         return item
 
     def edit(
@@ -174,7 +162,10 @@ class Items:
         shown: datetime | None = None,
         **about: Unpack[Fields],
     ) -> MemoryItem:
-        """Change a memory; its status stays. All of it happens or nothing.
+        """Change a memory. All of it happens or nothing.
+
+        Its status stays, except that of a memory whose time was up and now is not: it is active
+        again. What is not named stays, also in the metadata; None takes a key out of them.
 
         Args:
             scope: whose memory it is.
@@ -187,35 +178,27 @@ class Items:
             NotFound: this user has no such memory.
             Stale: it was changed since ``shown``.
             Duplicate: another memory says that already.
+            LimitReached: it would be active again, and no further active memory fits.
         """
         policy = self.policy_of(scope.namespace)
-        changes: dict[str, Any] = checked_fields(about, policy.item)
-        if content is not None:
-            changes["content"] = checked_content(content, policy.item)
-        if not changes:
+        if content is None and not about:
             raise Rejected("Nothing to change.", field="content")
-        vector = self._vector(changes["content"]) if content is not None else None
+        statement = None if content is None else checked_content(content, policy.item)
+        vector = self._vector(statement) if statement is not None else None
         with self.database.begin() as tx:
-            old = _known(tx, scope, item)
+            old = known(tx, scope, item)
             if shown is not None and aware(shown, "shown") != old.updated_at:
                 raise Stale(field="id")
-            new = replace(
-                old, **changes, edited_by_user=True, suspicious=False, updated_at=self._after(old)
-            )
-            if content is not None:
-                how = policy.item.normalisation
-                new = replace(
-                    new,
-                    content_hash=content_hash(new.bound, new.level, new.content, how),
-                    normalized_content=text.normalise(new.content, how),
-                )
-                other = tx.items.by_hash(scope, new.content_hash)
-                if other is not None and other.id != old.id:
-                    if other.status is not Status.DELETED:
-                        restorable = other.status is not Status.ACTIVE
-                        raise Duplicate(item=other.id, restorable=restorable)
-                    tx.items.remove(scope, [other.id])
-            self._write(tx, new, old, vector, Operation.UPDATE)
+            at = self._after(old)
+            changes = checked_fields(about, policy.item, old.metadata)
+            new = replace(old, **changes, edited_by_user=True, suspicious=False, updated_at=at)
+            if statement is not None:
+                new = reworded(new, statement, policy)
+                self._claim(tx, scope, new)
+            if old.status is Status.ARCHIVED and old.expired(at) and not new.expired(at):
+                room(tx, scope, policy, at)
+                new = replace(new, status=Status.ACTIVE)
+            self._write(tx, new, old, vector, entry(Operation.UPDATE, old, new, at))
         return new
 
     def dismiss(self, scope: Scope, item: str) -> MemoryItem:
@@ -225,29 +208,53 @@ class Items:
             NotFound: this user has no such memory.
         """
         with self.database.begin() as tx:
-            old = _known(tx, scope, item)
+            old = known(tx, scope, item)
             if old.status is Status.DISMISSED:
                 return old
-            new = replace(old, status=Status.DISMISSED, updated_at=self._after(old))
-            self._write(tx, new, old, None, Operation.DISMISS)
+            at = self._after(old)
+            new = replace(old, status=Status.DISMISSED, updated_at=at)
+            self._write(tx, new, old, None, entry(Operation.DISMISS, old, new, at))
+        return new
+
+    def accept(self, scope: Scope, item: str) -> MemoryItem:
+        """Let a memory be said that reads like an order; to refuse it, dismiss it.
+
+        Raises:
+            NotFound: this user has no such memory.
+        """
+        with self.database.begin() as tx:
+            old = known(tx, scope, item)
+            if not old.suspicious:
+                return old
+            at = self._after(old)
+            new = replace(old, suspicious=False, updated_at=at)
+            self._write(tx, new, old, None, entry(Operation.ACCEPT, old, new, at))
         return new
 
     def restore(self, scope: Scope, item: str) -> MemoryItem:
         """Make a dismissed or archived memory active again, or take a delete back in time.
 
+        If its time was up, it no longer expires.
+
         Raises:
-            NotFound: this user has no such memory.
+            NotFound: this user has no such memory, or it was deleted too long ago.
             LimitReached: no further active memory fits.
         """
         policy = self.policy_of(scope.namespace)
         with self.database.begin() as tx:
-            old = _found(tx, scope, item)
+            old = found(tx, scope, item)
             if old.status is Status.ACTIVE:
                 return old
-            _room(tx, scope, policy)
+            at = self._after(old)
+            if gone_for_good(old, policy, at):
+                raise NotFound(field="id")
+            room(tx, scope, policy, at)
             tx.items.unbury(scope, old.content_hash)
-            new = replace(old, status=Status.ACTIVE, suspicious=False, updated_at=self._after(old))
-            self._write(tx, new, old, None, Operation.RESTORE)
+            until = None if old.expired(at) else old.expires_at
+            new = replace(
+                old, status=Status.ACTIVE, suspicious=False, expires_at=until, updated_at=at
+            )
+            self._write(tx, new, old, None, entry(Operation.RESTORE, old, new, at))
         return new
 
     def delete(self, scope: Scope, item: str) -> None:
@@ -256,130 +263,24 @@ class Items:
         Raises:
             NotFound: this user has no such memory.
         """
+        policy = self.policy_of(scope.namespace)
         with self.database.begin() as tx:
-            self._delete(tx, scope, _known(tx, scope, item))
+            self._delete(tx, known(tx, scope, item), policy)
 
     def clear(self, scope: Scope, which: ItemFilter | None = None) -> int:
         """Delete every memory the scope lists, whatever its status. Returns how many."""
+        policy = self.policy_of(scope.namespace)
         which = which or ItemFilter(statuses=frozenset(Status) - {Status.DELETED})
         with self.database.begin() as tx:
             doomed = tx.items.every(scope, which)
             for item in doomed:
-                self._delete(tx, scope, item)
+                self._delete(tx, item, policy)
         return len(doomed)
 
-    # ── shared steps ─────────────────────────────────────────────────────────────────────────────
-
-    def _after(self, old: MemoryItem) -> datetime:
-        """Now, and in any case after the row's last change, so that a change is always seen."""
-        return max(self.clock(), old.updated_at + datetime.resolution)
-
-    def _vector(self, content: str) -> Vector | None:
-        """The vector of a new content, made before any transaction; None if that must wait."""
-        if self.embedder is None:
-            return None
-        try:
-            vectors = self.embedder.embed([content], "add")
-        except Unavailable:
-            return None
-        return np.asarray(vectors[0], dtype=np.float32)
-
-    def _delete(self, tx: Transaction, scope: Scope, old: MemoryItem) -> None:
-        at = self._after(old)
-        tx.items.bury(scope, old, at)
-        if self.policy_of(scope.namespace).item.soft_delete:
-            tx.items.put(replace(old, status=Status.DELETED, updated_at=at))
-        else:
-            tx.items.remove(scope, [old.id])
-        _forget_projections(tx, self.index, scope, [old.id])
-        tx.audit.add([entry(Operation.DELETE, old, None, at)])
-
-    def _write(
-        self,
-        tx: Transaction,
-        new: MemoryItem,
-        old: MemoryItem | None,
-        vector: Vector | None,
-        operation: Operation,
-    ) -> None:
-        """The row, its search terms, its vector or the promise of one, and the audit entry."""
-        said_anew = old is None or old.content != new.content or old.status is Status.DELETED
-        if said_anew:
-            new = replace(new, vector_status=VectorStatus.PENDING)
-        if old is None:
-            tx.items.add(new)
-        else:
-            tx.items.put(new)
-        if said_anew:
-            scope = Scope(namespace=new.namespace, user=new.user)
-            tx.fulltext.index(scope, Corpus.MEMORIES, {new.id: text.terms(new.content)})
-            if vector is not None and self.index is not None:
-                vectors = vector[np.newaxis, :]
-                self.index.upsert(
-                    tx, scope, Corpus.MEMORIES, [VectorEntry(ref=new.id, vectors=vectors)]
-                )
-                tx.items.mark_vectors(scope, [new.id], VectorStatus.SYNCED)
-            elif self.embedder is not None:
-                tx.jobs.promise(embed_later(new), new.updated_at)
-        tx.audit.add([entry(operation, old, new, new.updated_at)])
-
-
-def entry(
-    operation: Operation, old: MemoryItem | None, new: MemoryItem | None, at: datetime
-) -> AuditEntry:
-    """The audit entry of what a person did."""
-    item = new or old
-    if item is None:
-        raise Rejected(field="item")
-    return AuditEntry(
-        id=new_id(at),
-        item=item.id,
-        namespace=item.namespace,
-        user=item.user,
-        operation=operation,
-        actor=Actor.USER,
-        reason="by hand",
-        before=old.content if old is not None else None,
-        after=new.content if new is not None else None,
-        at=at,
-    )
-
-
-def _found(tx: Transaction, scope: Scope, item: str) -> MemoryItem:
-    for found in tx.items.get(scope, [item]):
-        return found
-    raise NotFound(field="id")
-
-
-def _known(tx: Transaction, scope: Scope, item: str) -> MemoryItem:
-    found = _found(tx, scope, item)
-    if found.status is Status.DELETED:
-        raise NotFound(field="id")
-    return found
-
-
-def _room(tx: Transaction, scope: Scope, policy: Policy) -> None:
-    owner = Scope(namespace=scope.namespace, user=scope.user)
-    if tx.items.count(owner, ACTIVE) >= policy.capacity.active_limit:
-        raise LimitReached(f"The limit is {policy.capacity.active_limit}.")
-
-
-def _forget_projections(
-    tx: Transaction, index: VectorIndex | None, scope: Scope, ids: Collection[str]
-) -> None:
-    tx.fulltext.remove(scope, Corpus.MEMORIES, ids)
-    if index is not None:
-        index.remove(tx, scope, Corpus.MEMORIES, ids)
-
-
-def embed_later(item: MemoryItem) -> Promise:
-    """The promise of a memory's vector."""
-    return Promise(
-        type=JobType.EMBED,
-        namespace=item.namespace,
-        user=item.user,
-        key=text.fingerprint("embed", item.id, item.content_hash, item.updated_at.isoformat()),
-        payload={"items": [item.id]},
-        trace=item.id,
-        ordered=False,
-    )
+    def _claim(self, tx: Transaction, scope: Scope, new: MemoryItem) -> None:
+        """The statement is free for this memory; a deleted one that said it makes way."""
+        other = tx.items.by_hash(scope, new.content_hash)
+        if other is not None and other.id != new.id:
+            if other.status is not Status.DELETED:
+                raise Duplicate(item=other.id, restorable=other.status is not Status.ACTIVE)
+            tx.items.remove(scope, [other.id])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import cache
@@ -12,14 +12,16 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from perdure import text
-from perdure.control.fields import checked_content
-from perdure.errors import Rejected
+from perdure.control.fields import checked_content, checked_fields
+from perdure.errors import ProjectKeyRequired, Rejected
 from perdure.policy import ItemPolicy
 from perdure.types import (
     MAX_BINDING,
     AuditEntry,
+    Level,
     MemoryItem,
     Message,
+    Origin,
     Scope,
     Source,
     Utterance,
@@ -29,7 +31,12 @@ from perdure.types import (
     identifier,
     new_id,
     one_of,
+    optional_identifier,
 )
+
+MAX_ID = 64
+"""Characters of an id that this store made."""
+_MOST_USES = 2**31 - 1
 
 
 class LineType(StrEnum):
@@ -115,6 +122,9 @@ def read_memory(
         Rejected: a field cannot be meant; the error names it.
     """
     given = {k: v for k, v in line.items() if k not in ("type", "history", *_DERIVED)}
+    for name in given:
+        if name not in MemoryItem.__dataclass_fields__:
+            raise Rejected("Unknown field.", field=str(name))
     content = checked_content(given.get("content"), policy)
     created = given.setdefault("created_at", now)
     given.setdefault("updated_at", created)
@@ -123,22 +133,68 @@ def read_memory(
     owner = {"namespace": scope.namespace, "user": scope.user}
     item = _checked(_items(), {**given, **owner, "content": content, "content_hash": ""})
     item = replace(
-        item,
+        _sane(item, policy, now),
         content_hash=content_hash(item.bound, item.level, content, policy.normalisation),
         normalized_content=text.normalise(content, policy.normalisation),
         vector_status=VectorStatus.PENDING,
-        created_at=aware(item.created_at, "created_at"),
-        updated_at=aware(item.updated_at, "updated_at"),
     )
     past = line.get("history", ())
     if not isinstance(past, list | tuple):
         raise Rejected("Expected a list.", field="history")
-    history = [
-        _checked(_entries(), {**entry, **owner, "item": item.id})
-        for entry in past
-        if isinstance(entry, Mapping)
-    ]
-    return item, history
+    return item, [_entry(entry, {**owner, "item": item.id}) for entry in past]
+
+
+def _sane(item: MemoryItem, policy: ItemPolicy, now: datetime) -> MemoryItem:
+    """The same with each field within its limits, or an error that names the field."""
+    identifier(item.id, "id", MAX_ID)
+    for name in ("project", "assistant", "run", "conversation"):
+        optional_identifier(getattr(item, name), name, MAX_BINDING)
+    if item.level is Level.PROJECT and item.project is None:
+        raise ProjectKeyRequired(field="project")
+    if not 0 <= item.confidence <= 1:
+        raise Rejected("Expected 0 to 1.", field="confidence")
+    if not 0 <= item.use_count <= _MOST_USES:
+        raise Rejected(f"Expected 0 to {_MOST_USES:,}.", field="use_count")
+    checked: dict[str, Any] = checked_fields(
+        {
+            "title": item.title,
+            "importance": item.importance,
+            "sensitivity": item.sensitivity,
+            "metadata": item.metadata,
+        },
+        policy,
+    )
+    for name in ("created_at", "updated_at", "expires_at", "last_access_at"):
+        at = getattr(item, name)
+        checked[name] = None if at is None else aware(at, name)
+    checked["created_at"] = min(checked["created_at"], now)
+    checked["updated_at"] = min(checked["updated_at"], now)
+    return replace(item, origin=_origin(item.origin), **checked)
+
+
+def _origin(given: Origin) -> Origin:
+    """Where it came from, as texts that can be stored."""
+    for place in fields(Origin):
+        value = getattr(given, place.name)
+        for said in value if isinstance(value, tuple) else (value,):
+            optional_identifier(said, f"origin.{place.name}", MAX_BINDING)
+    return given
+
+
+def _entry(line: Any, owner: Mapping[str, str]) -> AuditEntry:
+    """One entry of a history."""
+    if not isinstance(line, Mapping):
+        raise Rejected("Expected a JSON object.", field="history")
+    entry: AuditEntry = _checked(_entries(), {**line, **owner})
+    identifier(entry.id, "history.id", MAX_ID)
+    return replace(
+        entry,
+        at=aware(entry.at, "history.at"),
+        reason=text.clean(entry.reason),
+        before=None if entry.before is None else text.clean(entry.before),
+        after=None if entry.after is None else text.clean(entry.after),
+        trace=optional_identifier(entry.trace, "history.trace", MAX_ID),
+    )
 
 
 def _checked(words: TypeAdapter[Any], given: Mapping[str, Any]) -> Any:

@@ -20,8 +20,9 @@ class UserPreferences:
 
     def get(self, scope: Scope) -> Preferences:
         """The user's switches; what the user never set has the preset's default."""
+        defaults = self.policy_of(scope.namespace).defaults
         with self.database.read() as tx:
-            return tx.users.preferences(scope, self.policy_of(scope.namespace).defaults)
+            return tx.users.preferences(scope, defaults)
 
     def set(self, scope: Scope, **switches: bool) -> Preferences:
         """Set some switches and return all of them.

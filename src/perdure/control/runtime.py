@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -20,6 +21,8 @@ class Runtime:
     database: Database
     policy: Policy
     clock: Clock
+    check: Callable[[Policy], None] | None = None
+    """Refuses numbers that the deployment cannot keep, as Misconfigured."""
     _known: dict[str, tuple[datetime, Policy]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -51,7 +54,9 @@ class Runtime:
         """
         group, _, knob = name.partition(".")
         if value is not None:
-            self.policy.turned({group: {knob: value}}, "run time")
+            turned = self.policy.turned({group: {knob: value}}, "run time")
+            if self.check is not None:
+                self.check(turned)
         with self.database.begin() as tx:
             tx.runtime.put(namespace, name, value)
         with self._lock:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from perdure import text
-from perdure.control.items import embed_later
+from perdure.control.hand import embed_later
 from perdure.control.lines import (
     LineType,
     line_type,

@@ -51,7 +51,8 @@ def verdict(
     if isinstance(failure, Rejected | Corrupt):
         return Dead()
     asked = failure.retry_after if isinstance(failure, Unavailable) else None
-    wait = timedelta(seconds=max(backoff(job.retry_count, policy, luck), asked or 0.0))
+    asked = min(asked or 0.0, policy.retry_after_max_s)
+    wait = timedelta(seconds=max(backoff(job.retry_count, policy, luck), asked))
     busy = isinstance(failure, ModelBusy | TooMany)
     if busy and at < (job.created_at or at) + timedelta(seconds=policy.busy_max_s):
         return Again(at=at + wait, counts=False, pause=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import random
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
@@ -31,6 +31,7 @@ class Worker:
         clock: now.
         meter: counts ``jobs`` by ``type`` and ``outcome``: success, retry, busy, dead, fenced.
         rng: spreads retries.
+        forgets: fields of payloads that hold words; a job that is over does not keep them.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Worker:
         clock: Clock,
         meter: Meter,
         rng: random.Random,
+        forgets: Collection[str] = (),
     ) -> None:
         self._database = database
         self._handlers = dict(handlers)
@@ -49,6 +51,7 @@ class Worker:
         self._clock = clock
         self._meter = meter
         self._rng = rng
+        self._forgets = frozenset(forgets)
         self._paused: dict[JobType, datetime] = {}
         self._in_hand: dict[int, Job] = {}
         self._calls = 0
@@ -66,6 +69,9 @@ class Worker:
                 busy = self.run_once()
             except Unavailable as error:
                 _log.warning("worker waits: %s", error.code)
+                busy = False
+            except Exception as failure:  # noqa: BLE001 - the job boundary: a worker outlives any job
+                _log.error("worker goes on after: %s", cause(failure))
                 busy = False
             if not busy:
                 with self._called:
@@ -104,7 +110,8 @@ class Worker:
         else:
             self._count(job, "success")
         finally:
-            del self._in_hand[job.id]
+            if self._in_hand.get(job.id) is job:  # a thread that took it over holds its own
+                del self._in_hand[job.id]
         return True
 
     def let_go(self) -> int:
@@ -128,7 +135,7 @@ class Worker:
             if not tx.jobs.beat(job, self._lease_end()):
                 raise Fenced
             result = effect(tx)
-            tx.jobs.finish(job, result, self._clock())
+            tx.jobs.finish(job, result, self._clock(), without=self._forgets)
 
     def _failed(self, job: Job, failure: Exception) -> None:
         at = self._clock()
@@ -138,7 +145,7 @@ class Worker:
             if isinstance(told, Again):
                 held = tx.jobs.postpone(job, error, told.at, at, counts=told.counts)
             else:
-                held = tx.jobs.bury(job, error, at)
+                held = tx.jobs.bury(job, error, at, without=self._forgets)
         if not held:
             self._count(job, "fenced")
         elif isinstance(told, Again):

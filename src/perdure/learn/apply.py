@@ -9,11 +9,11 @@ from typing import Any
 
 from perdure.learn import outcome
 from perdure.learn.capacity import Evictions, evictions
-from perdure.learn.decide import Checked, Checking, Known, check, hashes
+from perdure.learn.check import Checked, Checking, Known, check, hashes
 from perdure.learn.write import Plan, Writing
 from perdure.policy import Policy
 from perdure.ports import ItemFilter, Transaction, VectorIndex
-from perdure.types import Action, Change, Learnt, Level, Refused, Status
+from perdure.types import Action, Change, Learnt, Level, Reason, Refused, Status
 
 _ACTIVE = ItemFilter(statuses=frozenset({Status.ACTIVE}))
 
@@ -45,11 +45,15 @@ def apply(
         writing.set_aside(item)
     learnt: list[Learnt] = []
     refused = [*plan.refused, *checked.refused, *room.refused]
+    lost = {one.candidate for one in room.refused}
     for change in room.admitted:
-        done = writing.write(change)
+        # Nothing is set aside for a statement that is not stored.
+        idle = change.action is Action.DELETE and change.candidate in lost
+        done = Reason.CHANGED_MEANWHILE if idle else writing.write(change)
         if isinstance(done, Learnt):
             learnt.append(done)
         else:
+            lost.add(change.candidate)
             refused.append(Refused(candidate=change.candidate, reason=done))
     writing.promise_vectors()
     tx.messages.learnt(plan.owner, plan.conversation, plan.upto)
@@ -60,8 +64,9 @@ def apply(
 
 def as_result(written: Written, plan: Plan) -> dict[str, Any]:
     """What the job keeps of it."""
+    origin = plan.origin
     return outcome.ended(
-        written.learnt, written.refused, plan.origin.model or "", plan.origin.prompt
+        written.learnt, written.refused, origin.model or "", origin.prompt, plan.cut_off
     )
 
 
@@ -70,10 +75,11 @@ def _checked(tx: Transaction, plan: Plan, policy: Policy, at: datetime) -> Check
     checking = Checking(shown=plan.shown, known=Known(), home=plan.home, policy=policy, at=at)
     wanted = hashes(plan.decisions, checking)
     rows = ((hashed, tx.items.by_hash(plan.home, hashed)) for hashed in sorted(wanted))
+    here = plan.owner.within(conversation=plan.conversation)  # ids are a conversation's own
     known = Known(
         by_hash={hashed: row for hashed, row in rows if row is not None},
         buried=tx.items.buried(plan.home, wanted) if wanted else {},
-        buried_messages=tx.items.buried_messages(plan.home, plan.said.keys()) if wanted else {},
+        buried_messages=tx.items.buried_messages(here, plan.said.keys()) if wanted else {},
         said=plan.said,
     )
     return check(plan.decisions, replace(checking, known=known))
@@ -82,7 +88,8 @@ def _checked(tx: Transaction, plan: Plan, policy: Policy, at: datetime) -> Check
 def _room(tx: Transaction, plan: Plan, changes: Sequence[Change], policy: Policy) -> Evictions:
     """Room for what is new; rows are read only if there is too little."""
     new = sum(change.action is Action.ADD for change in changes)
-    active = tx.items.count(plan.owner, _ACTIVE) if new else 0
+    gone = sum(change.action is Action.DELETE for change in changes)
+    active = tx.items.count(plan.owner, _ACTIVE) - gone if new else 0
     tight = active + new > policy.capacity.active_limit
     leaving = [
         item

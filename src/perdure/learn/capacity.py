@@ -33,23 +33,29 @@ def evictions(
         policy: the limit, and how many may be set aside in one round.
     """
     busy = {change.target.id for change in changes if change.target is not None}
-    free = [item for item in leaving if item.id not in busy and _may_leave(item, policy)]
-    free.sort(key=lambda item: _age(item, policy), reverse=True)  # the oldest is taken from the end
+    free = oldest_first([item for item in leaving if item.id not in busy], policy)
     admitted: list[Change] = []
     set_aside: list[MemoryItem] = []
     refused: list[Refused] = []
     for change in changes:
         if change.action is Action.ADD and active >= policy.active_limit:
-            out = _oldest(free, change) if len(set_aside) < policy.evict_per_round else None
-            if out is None:
+            wanted = active + 1 - policy.active_limit if policy.trims else 1
+            out = [item for item in free if policy.trims or _same_group(item, change)][:wanted]
+            if len(out) < wanted or len(set_aside) + wanted > policy.evict_per_round:
                 refused.append(Refused(candidate=change.candidate, reason=Reason.CAPACITY))
                 continue
-            free.remove(out)
-            set_aside.append(out)
-            active -= 1
+            free = [item for item in free if item not in out]
+            set_aside += out
+            active -= len(out)
         admitted.append(change)
         active += change.action is Action.ADD
     return Evictions(tuple(admitted), tuple(set_aside), tuple(refused))
+
+
+def oldest_first(active: Sequence[MemoryItem], policy: CapacityPolicy) -> list[MemoryItem]:
+    """The rows that may be asked to go, in the order in which they are."""
+    free = [item for item in active if _may_leave(item, policy)]
+    return sorted(free, key=lambda item: _age(item, policy))
 
 
 def _may_leave(item: MemoryItem, policy: CapacityPolicy) -> bool:
@@ -61,10 +67,5 @@ def _age(item: MemoryItem, policy: CapacityPolicy) -> tuple[float, str]:
     return moment.timestamp(), item.id
 
 
-def _oldest(free: Sequence[MemoryItem], change: Change) -> MemoryItem | None:
-    """The row of the same group that is oldest."""
-    level = change.candidate.level
-    for item in reversed(free):
-        if item.level is level:
-            return item
-    return None
+def _same_group(item: MemoryItem, change: Change) -> bool:
+    return item.level is change.candidate.level

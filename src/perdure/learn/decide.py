@@ -1,79 +1,23 @@
-"""What each candidate does to what is stored: the model proposes, code disposes."""
+"""What each candidate does to what is stored: three strategies with one kind of result."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Generic, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from perdure import text
-from perdure.policy import DecidePolicy, Policy
-from perdure.types import (
-    Action,
-    Candidate,
-    Change,
-    Decision,
-    Level,
-    MemoryItem,
-    Reason,
-    Refused,
-    Scope,
-    Status,
-    content_hash,
-)
+from perdure.errors import ReplyCutOff, ReplyUnusable
+from perdure.learn.extract import Ask
+from perdure.learn.facts import ACTIONS, string, whole, word
+from perdure.learn.near import Near
+from perdure.learn.reply import Json, extract_json
+from perdure.learn.shown import Numbering
+from perdure.policy import LearnPolicy, Policy
+from perdure.ports import Question
+from perdure.prompts import decide as prompt
+from perdure.types import Action, Candidate, Decision, MemoryItem
 
-Row = TypeVar("Row")
-
-# ── what is shown ────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, slots=True)
-class Numbering(Generic[Row]):
-    """Small numbers from 1 for the rows of one call. Real ids never reach a model."""
-
-    rows: tuple[Row, ...] = ()
-
-    def numbered(self) -> dict[int, Row]:
-        """The rows by number."""
-        return dict(enumerate(self.rows, start=1))
-
-    def find(self, number: int | None) -> Row | None:
-        """The row of a number; None if it was not shown."""
-        if number is None or not 1 <= number <= len(self.rows):
-            return None
-        return self.rows[number - 1]
-
-
-def home(scope: Scope, policy: Policy) -> Scope:
-    """Where learnt memories live: the valid project, and the bindings the policy keeps."""
-    bindings = ("assistant", "run", "conversation")
-    kept = {name: getattr(scope, name) for name in bindings if name in policy.learn.bind_to}
-    empty: dict[str, str | None] = dict.fromkeys(bindings)
-    return scope.within(project=policy.item.project(scope.project), **{**empty, **kept})
-
-
-def comparison(active: Sequence[MemoryItem], policy: DecidePolicy) -> Numbering[MemoryItem]:
-    """The memories that a call is shown, the user's own before the project's.
-
-    Args:
-        active: what the scope sees, newest first.
-        policy: ``exact`` is shown everything; otherwise only rows that a machine may change.
-    """
-    machine = policy.strategy != "exact"
-    wanted = [item for item in active if item.machine_written or not machine]
-    wanted.sort(key=lambda item: item.level is Level.PROJECT)
-    shown: list[MemoryItem] = []
-    left = policy.shown_tokens
-    for item in wanted:
-        left -= text.model_tokens(item.content)
-        if left < 0:
-            break
-        shown.append(item)
-    return Numbering(tuple(shown))
-
-
-# ── strategies: candidates and what was shown become decisions ───────────────────────────────────
+# ── exact, one_call ──────────────────────────────────────────────────────────────────────────────
 
 
 def decide_exact(
@@ -102,153 +46,104 @@ def decide_one_call(candidates: Sequence[Candidate]) -> tuple[Decision, ...]:
     )
 
 
-# ── check: only what was shown, never against a person's word ────────────────────────────────────
+# ── two_call: a second question about all candidates that have neighbours ────────────────────────
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """What the store knows of the proposed statements, read in the transaction that writes."""
+class Proposed:
+    """What the second call says of one candidate, as it came."""
 
-    by_hash: Mapping[str, MemoryItem] = field(default_factory=dict)
-    """Rows with the same statement, whatever their status."""
-    buried: Mapping[str, datetime] = field(default_factory=dict)
-    """When statements were deleted, by hash."""
-    buried_messages: Mapping[str, datetime] = field(default_factory=dict)
-    """When a memory learnt from a message was deleted, by message."""
-    said: Mapping[str, datetime] = field(default_factory=dict)
-    """When the messages were said."""
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """Accepted decisions, ready to be written, and refused ones with their reason."""
-
-    changes: tuple[Change, ...]
-    refused: tuple[Refused, ...]
+    action: Action | None
+    """None: it says something that is no action."""
+    reference: int | None = None
+    content: str = ""
+    """The whole new text, where it is one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checking:
-    """Everything that a decision is checked against."""
+class Compared:
+    """What the second call said of each candidate that it was asked about."""
 
-    shown: Numbering[MemoryItem]
-    known: Known
-    home: Scope
-    policy: Policy
-    at: datetime
-
-    def hash_of(self, candidate: Candidate, target: MemoryItem | None = None) -> str:
-        """The hash of a statement in its own place, or in the place of the row it changes."""
-        where = target.bound if target is not None else self.home
-        return content_hash(
-            where, candidate.level, candidate.content, self.policy.item.normalisation
-        )
+    proposals: tuple[tuple[Candidate, tuple[Proposed, ...]], ...]
+    shown: Numbering[MemoryItem] = field(default_factory=Numbering)
+    skipped: int = 0
+    """Entries of the reply that are about no candidate."""
+    asked: bool = True
 
 
-def hashes(decisions: Sequence[Decision], checking: Checking) -> set[str]:
-    """The hashes under which the store must be asked before `check`."""
-    wanted = set()
-    for decision in decisions:
-        candidate = _settled(decision.candidate, checking)
-        wanted.add(checking.hash_of(candidate))
-        wanted.add(checking.hash_of(candidate, checking.shown.find(decision.reference)))
-    return wanted
+def compare(ask: Ask, near: Sequence[Near], policy: Policy) -> Compared:
+    """Ask once what all candidates with a neighbour do to their neighbours; else ask nothing.
 
+    A candidate without a neighbour is new.
 
-def check(decisions: Sequence[Decision], checking: Checking) -> Checked:
-    """Accept only decisions about memories the model was actually shown, each row once."""
-    changes: list[Change] = []
-    refused: list[Refused] = []
-    done: set[str] = set()
-    for decision in decisions:
-        candidate = _settled(decision.candidate, checking)
-        verdict = _verdict(replace(decision, candidate=candidate), checking)
-        if isinstance(verdict, Change):
-            target = verdict.target
-            touched = target.id if target is not None else checking.hash_of(candidate)
-            if touched in done:
-                verdict = Reason.REPEATED
-            done.add(touched)
-        if isinstance(verdict, Change):
-            changes.append(verdict)
+    Raises:
+        ReplyUnusable: the reply cannot be read; nothing may be stored then.
+        ModelUnavailable: as the chat model raises it.
+    """
+    met = [one for one in near if one.neighbours]
+    new = tuple((one.candidate, (_NEW,)) for one in near if not one.neighbours)
+    if not met:
+        return Compared(proposals=new, asked=False)
+    shown = Numbering(tuple({row.id: row for one in met for row in one.neighbours}.values()))
+    reply = ask(question(met, shown, policy.learn))
+    if reply.cut_off:
+        raise ReplyCutOff
+    said: dict[int, list[Proposed]] = {}
+    skipped = 0
+    for entry in _entries(extract_json(reply.text)):
+        number, proposed = _proposed(entry, len(met))
+        if number is None:
+            skipped += 1
         else:
-            refused.append(Refused(candidate=candidate, reason=verdict))
-    return Checked(tuple(changes), tuple(refused))
+            said.setdefault(number, []).append(proposed)
+    decided = ((one.candidate, tuple(said.get(n, ()))) for n, one in enumerate(met, start=1))
+    return Compared(proposals=(*decided, *new), shown=shown, skipped=skipped)
 
 
-def _settled(candidate: Candidate, checking: Checking) -> Candidate:
-    """A project statement without a project is the user's; without expiry nothing expires."""
-    if candidate.level is Level.PROJECT and checking.home.project is None:
-        candidate = replace(candidate, level=Level.USER)
-    if candidate.expires_at is not None and not checking.policy.item.expires:
-        candidate = replace(candidate, expires_at=None)
-    return candidate
+_NEW = Proposed(action=Action.ADD)
 
 
-def _verdict(decision: Decision, checking: Checking) -> Change | Reason:
-    """The change that a decision makes, or the reason why it makes none."""
-    candidate = decision.candidate
-    if candidate.expires_at is not None and candidate.expires_at <= checking.at:
-        return Reason.EXPIRED
-    if decision.action is Action.ADD:
-        return _addition(candidate, checking)
-    if decision.action not in (Action.TOUCH, Action.UPDATE):
-        return Reason.UNKNOWN_ACTION
-    target = checking.shown.find(decision.reference)
-    if target is None or target.level is not candidate.level:
-        return Reason.UNKNOWN_REFERENCE
-    if decision.action is Action.TOUCH:
-        return Change(action=Action.TOUCH, candidate=candidate, target=target)
-    return _rewriting(candidate, target, checking)
+def question(near: Sequence[Near], shown: Numbering[MemoryItem], policy: LearnPolicy) -> Question:
+    """The question about these candidates and all their neighbours together."""
+    statements = {number: one.candidate.content for number, one in enumerate(near, start=1)}
+    rows = shown.numbered()
+    return Question(
+        purpose="decide",
+        version=prompt.VERSION,
+        messages=prompt.messages(
+            statements=statements,
+            known={number: row.content for number, row in rows.items()},
+            by_hand=[number for number, row in rows.items() if row.protected],
+            refused=tuple({row.id: row.content for one in near for row in one.dismissed}.values()),
+            language=text.language("\n".join(statements.values())),
+        ),
+        schema=prompt.schema(),
+        timeout_s=policy.timeout_s,
+        temperature=policy.temperature,
+        top_p=policy.top_p,
+        max_tokens=policy.max_reply_tokens,
+    )
 
 
-def _addition(candidate: Candidate, checking: Checking) -> Change | Reason:
-    """What a new statement does: the same one may be stored, refused or deleted already."""
-    hashed = checking.hash_of(candidate)
-    same = checking.known.by_hash.get(hashed)
-    match same.status if same is not None else None:
-        case Status.ACTIVE:
-            return Change(action=Action.TOUCH, candidate=candidate, target=same)
-        case Status.DISMISSED:
-            return Reason.DISMISSED
-        case Status.ARCHIVED:
-            return Change(action=Action.ADD, candidate=candidate, target=same)
-    if _deleted_since(candidate, hashed, checking.known, same):
-        return Reason.DELETED_EARLIER
-    return Change(action=Action.ADD, candidate=candidate, target=same)
+def _entries(parsed: Json) -> list[Json]:
+    """The list of decisions in a reply, whatever it is called."""
+    if isinstance(parsed, dict):
+        lists = [value for value in parsed.values() if isinstance(value, list)]
+        parsed = lists[0] if lists else [parsed]
+    if not isinstance(parsed, list):
+        raise ReplyUnusable
+    return parsed
 
 
-def _rewriting(candidate: Candidate, target: MemoryItem, checking: Checking) -> Change | Reason:
-    """What a new wording of a row does; the words may be another row's already."""
-    if target.protected:
-        return Reason.PROTECTED
-    if candidate.suspicious:
-        return Reason.SUSPICIOUS
-    hashed = checking.hash_of(candidate, target)
-    same = checking.known.by_hash.get(hashed)
-    if same is not None and same.status is Status.DISMISSED:
-        return Reason.DISMISSED
-    if same is not None and same.status is not Status.DELETED:
-        return Change(action=Action.TOUCH, candidate=candidate, target=target)
-    if _deleted_since(candidate, hashed, checking.known, same):
-        return Reason.DELETED_EARLIER
-    action = Action.UPDATE if same is None else Action.TOUCH
-    return Change(action=action, candidate=candidate, target=target)
-
-
-def _deleted_since(
-    candidate: Candidate, hashed: str, known: Known, same: MemoryItem | None
-) -> bool:
-    """Was this statement, or one from the same messages, deleted after it was made?"""
-    times = [known.said[m] for m in candidate.messages if m in known.said]
-    made = max(times or known.said.values(), default=None)
-    gone = known.buried.get(hashed)
-    if gone is None and same is not None and same.status is Status.DELETED:
-        gone = same.updated_at
-    if gone is not None and (made is None or made <= gone):
-        return True
-    return bool(candidate.messages) and all(
-        m in known.buried_messages
-        and known.said.get(m, known.buried_messages[m]) <= known.buried_messages[m]
-        for m in candidate.messages
+def _proposed(entry: Json, candidates: int) -> tuple[int | None, Proposed]:
+    """The number of the candidate that an entry is about, if any, and what it says of it."""
+    fields = entry if isinstance(entry, dict) else {}
+    number = whole(fields.get("statement", fields.get("candidate")))
+    if number is None and candidates == 1:
+        number = 1
+    known = number is not None and 1 <= number <= candidates
+    return number if known else None, Proposed(
+        action=ACTIONS.get(word(fields.get("action", fields.get("event")))),
+        reference=whole(fields.get("memory", fields.get("existing", fields.get("id")))),
+        content=text.clean(string(fields.get("content", fields.get("text")))).strip(),
     )

@@ -9,10 +9,10 @@ from typing import TypeAlias
 from perdure import text
 from perdure.errors import ReplyCutOff
 from perdure.learn import support
-from perdure.learn.decide import Numbering
 from perdure.learn.facts import Proposal, normalize_facts
 from perdure.learn.gate import requests
 from perdure.learn.reply import extract_json
+from perdure.learn.shown import Numbering
 from perdure.policy import Policy
 from perdure.ports import Question, Reply
 from perdure.prompts import extract as prompt
@@ -32,6 +32,8 @@ class Extracted:
     """Version of the prompt that was used."""
     skipped: int = 0
     """Entries of the reply that were no statement at all."""
+    cut_off: int = 0
+    """Replies that were cut off, and asked for again with less input."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +72,36 @@ def extract(ask: Ask, told: Told, policy: Policy, halvings: int | None = None) -
     left = policy.learn.halvings if halvings is None else halvings
     parts = halves(told.said)
     if parts and sum(len(line.content) for line in told.said) > policy.learn.input_chars:
-        return _joined([extract(ask, replace(told, said=part), policy, left) for part in parts])
+        return _in_parts(ask, told, parts, policy, left)
     try:
         return _read(ask(question(told, policy)), told, policy)
     except ReplyCutOff:
         if not parts or not left:
             raise
-    return _joined([extract(ask, replace(told, said=part), policy, left - 1) for part in parts])
+    found = _in_parts(ask, told, parts, policy, left - 1)
+    return replace(found, cut_off=found.cut_off + 1)
+
+
+def _in_parts(
+    ask: Ask, told: Told, parts: Sequence[tuple[Utterance, ...]], policy: Policy, halvings: int
+) -> Extracted:
+    """What the model proposes for each part; the end of one explains the beginning of the next."""
+    found: list[Extracted] = []
+    context = told.context
+    for part in parts:
+        found.append(extract(ask, replace(told, said=part, context=context), policy, halvings))
+        context = (*told.context, _end(part[-1], policy.learn.overlap_chars))
+    return _joined(found)
+
+
+def _end(line: Utterance, chars: int) -> Utterance:
+    """The last sentences of a line, as many as fit."""
+    kept: list[str] = []
+    for sentence in reversed(list(text.sentences(line.content))):
+        if kept and sum(map(len, kept)) + len(sentence) > chars:
+            break
+        kept.insert(0, sentence)
+    return replace(line, content=text.cut(" ".join(kept), chars))
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────
@@ -92,7 +117,7 @@ def question(told: Told, policy: Policy) -> Question:
         version=prompt.VERSION,
         messages=prompt.messages(
             lines=_lines(told.said),
-            context=_lines(told.context),
+            context=_lines(told.context, learn.context_chars),
             known={n: row.content for n, row in told.known.numbered().items()},
             refused=told.dismissed,
             protocol=asked,
@@ -116,10 +141,14 @@ def protocol(told: Told, policy: Policy) -> prompt.Protocol:
     return "merged" if policy.decide.strategy == "exact" else "actions"
 
 
-def _lines(said: Sequence[Utterance]) -> list[prompt.Line]:
+def _lines(said: Sequence[Utterance], chars: int | None = None) -> list[prompt.Line]:
     return [
         prompt.Line(
-            number=number, role=line.role.value, name=line.name, at=line.at, text=line.content
+            number=number,
+            role=line.role.value,
+            name=line.name,
+            at=line.at,
+            text=line.content if chars is None else shortened(line.content, chars),
         )
         for number, line in enumerate(said, start=1)
     ]
@@ -193,7 +222,9 @@ def _candidate(proposal: Proposal, told: Told, policy: Policy) -> Candidate:
         candidate = replace(candidate, content=row.content, level=row.level, kind=row.kind)
     by_user = [line for line in told.said if line.role is Role.USER]
     named = [told.said[n - 1] for n in proposal.lines if 1 <= n <= len(told.said)]
-    sources = named if any(line.role is Role.USER for line in named) else by_user
+    sources = named
+    if not any(line.role is Role.USER for line in named):
+        sources = _alike(candidate, by_user) or by_user
     asked = [wish for line in by_user for wish in requests(line.content)]
     return replace(
         candidate,
@@ -201,6 +232,14 @@ def _candidate(proposal: Proposal, told: Told, policy: Policy) -> Candidate:
         explicit=bool(asked)
         and (candidate.explicit or support.shares_words(candidate.content, asked)),
     )
+
+
+def _alike(candidate: Candidate, said: Sequence[Utterance]) -> list[Utterance]:
+    """The lines that a statement shares words with: where it comes from if the reply does not say.
+
+    What was said after a deletion brings a statement back, but only if it is about that.
+    """
+    return [line for line in said if support.shares_words(candidate.content, [line.content])]
 
 
 def _joined(parts: Sequence[Extracted]) -> Extracted:
@@ -211,4 +250,5 @@ def _joined(parts: Sequence[Extracted]) -> Extracted:
         model=parts[0].model,
         prompt=parts[0].prompt,
         skipped=sum(part.skipped for part in parts),
+        cut_off=sum(part.cut_off for part in parts),
     )

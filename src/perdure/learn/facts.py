@@ -100,9 +100,11 @@ def _entries(parsed: Json) -> list[Json]:
 
 def _proposals(entries: list[Json]) -> Iterator[Proposal | None]:
     """One proposal an entry, lists flattened; None for what is no statement."""
-    for entry in entries:
+    waiting = list(reversed(entries))  # a stack: lists may be nested deeper than calls may
+    while waiting:
+        entry = waiting.pop()
         if isinstance(entry, list):
-            yield from _proposals(entry)
+            waiting.extend(reversed(entry))
         else:
             yield _proposal(entry)
 
@@ -111,24 +113,24 @@ def _proposal(entry: Json) -> Proposal | None:
     fields = _fields(entry)
     content = text.clean(fields["content"]).strip()
     action = _action(fields)
-    about = _whole(fields.get("existing", fields.get("existingId", fields.get("id"))))
+    about = whole(fields.get("existing", fields.get("existingId", fields.get("id"))))
     if not _readable(content) and not (action is Action.TOUCH and about is not None):
         return None
     return Proposal(
         candidate=Candidate(
             content=content,
             kind=_kind(fields.get("kind")),
-            level=Level.PROJECT if _word(fields.get("type")) == "project" else Level.USER,
-            title=text.clean(_string(fields.get("title"))).strip(),
+            level=Level.PROJECT if word(fields.get("type")) == "project" else Level.USER,
+            title=text.clean(string(fields.get("title"))).strip(),
             confidence=_share(fields.get("confidence")),
             importance=_share(fields.get("importance")),
             sensitivity=_sensitivity(fields.get("sensitivity")),
-            explicit=fields.get("explicit") is True or _word(fields.get("explicit")) == "true",
+            explicit=fields.get("explicit") is True or word(fields.get("explicit")) == "true",
             expires_at=_time(fields.get("expires_at")),
             proposed=action,
             about=about,
         ),
-        lines=tuple(n for n in map(_whole, _list(fields.get("lines"))) if n is not None),
+        lines=tuple(n for n in map(whole, _list(fields.get("lines"))) if n is not None),
     )
 
 
@@ -156,7 +158,7 @@ _NO_STATEMENTS = frozenset("action event existing id type kind title explicit ex
 
 # ── single fields, each with its sane meaning ────────────────────────────────────────────────────
 
-_ACTIONS: Mapping[str, Action] = {
+ACTIONS: Mapping[str, Action] = {
     "insert": Action.ADD,
     "add": Action.ADD,
     "touch": Action.TOUCH,
@@ -175,19 +177,21 @@ def _readable(content: str) -> bool:
 
 
 def _action(fields: Mapping[str, Json]) -> Action | None:
-    return _ACTIONS.get(_word(fields.get("action", fields.get("event"))))
+    return ACTIONS.get(word(fields.get("action", fields.get("event"))))
 
 
 def _kind(value: Json) -> Kind:
-    word = _word(value)
-    return Kind(word) if word in tuple(Kind) else Kind.FACT
+    named = word(value)
+    return Kind(named) if named in tuple(Kind) else Kind.FACT
 
 
-def _word(value: Json) -> str:
+def word(value: Json) -> str:
+    """A word of a fixed set, as it is compared."""
     return value.strip().casefold() if isinstance(value, str) else str(value is True).casefold()
 
 
-def _string(value: Json) -> str:
+def string(value: Json) -> str:
+    """A text; empty where it is none."""
     return value if isinstance(value, str) else ""
 
 
@@ -195,10 +199,14 @@ def _list(value: Json) -> list[Json]:
     return value if isinstance(value, list) else [value]
 
 
-def _whole(value: Json) -> int | None:
+_FIGURES = 9  # of a number that can be meant
+
+
+def whole(value: Json) -> int | None:
     """A whole number, also where it was written as a text."""
-    if isinstance(value, str) and value.strip().lstrip("#").isdecimal():
-        value = int(value.strip().lstrip("#"))
+    if isinstance(value, str):
+        figures = value.strip().lstrip("#")
+        value = int(figures) if figures.isdecimal() and len(figures) <= _FIGURES else None
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
@@ -206,23 +214,23 @@ def _share(value: Json) -> float:
     """0 to 1; one half where the model says nothing sensible."""
     try:
         number = float(value) if not isinstance(value, bool) else math.nan
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return 0.5
     return 0.5 if math.isnan(number) else min(1.0, max(0.0, number))
 
 
 def _sensitivity(value: Json) -> int:
-    level = {"low": 0, "medium": 1, "high": 2}.get(_word(value), _whole(value))
+    level = {"low": 0, "medium": 1, "high": 2}.get(word(value), whole(value))
     return min(2, max(0, level)) if level is not None else 0
 
 
 def _time(value: Json) -> datetime | None:
     """A moment in UTC, which is also meant where no zone stands; a day lasts until its end."""
-    written = _string(value).strip()
+    written = string(value).strip()
     try:
         moment = datetime.fromisoformat(written)
         if len(written) == len("2026-11-30"):
             moment += timedelta(days=1)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

@@ -98,6 +98,11 @@ def blank(message: Message) -> bool:
 # ── explicit requests ────────────────────────────────────────────────────────────────────────────
 
 
+LOOKED_AT = 8_000
+"""Characters that are searched for a request. Whoever asks to remember something says so early; a
+longer text is pasted, and this is asked while the turn's transaction is open."""
+
+
 def explicit_request(said: str) -> bool:
     """Does the speaker ask to remember something? Known without any model."""
     return bool(requests(said))
@@ -105,6 +110,7 @@ def explicit_request(said: str) -> bool:
 
 def requests(said: str) -> tuple[str, ...]:
     """The sentences that ask to remember something, with the sentence that they point back to."""
+    said = said[:LOOKED_AT]
     masked = _QUOTED.sub(lambda match: "x" * len(match.group()), said)
     found: list[str] = []
     before = ""
@@ -122,8 +128,8 @@ def requests(said: str) -> tuple[str, ...]:
 
 
 _QUOTED = re.compile(
-    r"```.*?(?:```|\Z)|“[^”]*”|「[^」]*」|『[^』]*』|"
-    r'"[^"\n]*"|(?:(?<=\s)|(?<=[:：,])|^)\'[^\n]*?[^\s]\'(?=[\s.,;!?]|$)',
+    r"```.*?(?:```|\Z)|“[^”]{0,2000}”|「[^」]{0,2000}」|『[^』]{0,2000}』|"
+    r'"[^"\n]{0,2000}"|(?:(?<=\s)|(?<=[:：,])|^)\'[^\n]{0,500}?[^\s]\'(?=[\s.,;!?]|$)',
     re.DOTALL | re.MULTILINE,
 )
 """Words of somebody else: a request in them is not the speaker's."""

@@ -22,10 +22,23 @@ from perdure.types import (
 
 
 def ended(
-    learnt: Sequence[Learnt], refused: Sequence[Refused], model: str, prompt: str | None
+    learnt: Sequence[Learnt],
+    refused: Sequence[Refused],
+    model: str,
+    prompt: str | None,
+    cut_off: int = 0,
 ) -> dict[str, Any]:
-    """The result of a job that learnt what there was to learn."""
-    return {
+    """The result of a job that learnt what there was to learn.
+
+    Args:
+        learnt: what was done to which memory.
+        refused: what was proposed and not stored.
+        model: what proposed it.
+        prompt: versions of the prompts that were used.
+        cut_off: replies that were cut off and asked for again with less input.
+    """
+    truncated = {"cut_off": cut_off} if cut_off else {}
+    return truncated | {
         "learnt": [{"action": one.action.value, "item": one.item} for one in learnt],
         "refused": [
             {
@@ -46,8 +59,8 @@ def skipped(reason: Reason) -> dict[str, Any]:
 
 
 def gave_up(error: PerdureError) -> dict[str, Any]:
-    """The result of a job whose model answered with nothing that can be read."""
-    return {"gave_up": error.code}
+    """The result of a job whose model answered with nothing that can be read: no success."""
+    return {**skipped(Reason.REPLY_UNUSABLE), "gave_up": error.code}
 
 
 _STATES: Mapping[JobState, ReceiptState] = {

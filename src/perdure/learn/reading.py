@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from perdure.errors import Rejected
-from perdure.learn.decide import Numbering, comparison
+from perdure.errors import Rejected, Unavailable
 from perdure.learn.extract import heard, shortened
+from perdure.learn.shown import Numbering, comparison, within
 from perdure.policy import Policy
-from perdure.ports import ItemFilter, Transaction
+from perdure.ports import Corpus, ItemFilter, Transaction, VectorIndex
 from perdure.types import (
     Job,
     MemoryItem,
@@ -87,15 +87,47 @@ def read_turn(tx: Transaction, job: Job, policy: Policy) -> Reading | Reason:
     )
 
 
-def read_known(tx: Transaction, reading: Reading, policy: Policy, *, compares: bool) -> Reading:
-    """The same with what is known already; ``compares``: a model will be shown some of it."""
+def read_known(
+    tx: Transaction, reading: Reading, index: VectorIndex | None, policy: Policy, *, compares: bool
+) -> Reading:
+    """The same with what is known already.
+
+    Args:
+        tx: only read.
+        reading: what was said.
+        index: where texts are found by meaning; None if nowhere.
+        policy: what a call is shown.
+        compares: the call that extracts compares, too, and will be shown some of it.
+    """
     active = tuple(tx.items.active(reading.scope))
+    if not compares:
+        return replace(reading, active=active)
+    crowded = len(within(active, policy.decide.shown_tokens)) < len(active)
+    nearest = _nearest(tx, reading, index, policy) if index is not None and crowded else ()
     return replace(
         reading,
         active=active,
-        shown=comparison(active, policy.decide) if compares else reading.shown,
-        dismissed=_dismissed(tx, reading.scope, policy) if compares else (),
+        shown=comparison(active, policy.decide, nearest),
+        dismissed=_dismissed(tx, reading.scope, policy),
     )
+
+
+def _nearest(
+    tx: Transaction, reading: Reading, index: VectorIndex, policy: Policy
+) -> tuple[str, ...]:
+    """Ids of the memories nearest to what the user said, by the vectors that it has already."""
+    owner = Scope(namespace=reading.scope.namespace, user=reading.scope.user)
+    said = [str(line.seq) for line in reading.said if line.role is Role.USER]
+    best: dict[str, float] = {}
+    try:
+        for parts in index.get(tx, owner, Corpus.EPISODES, said).values():
+            for vector in parts:
+                hits = index.search(tx, owner, Corpus.MEMORIES, vector, policy.decide.searched)
+                for hit in hits:
+                    best[hit.ref] = max(hit.similarity, best.get(hit.ref, 0.0))
+    except Unavailable:
+        return ()
+    return tuple(sorted(best, key=lambda ref: (-best[ref], ref)))
 
 
 def _bounded(said: Sequence[Utterance], policy: Policy) -> tuple[Utterance, ...]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from datetime import MAXYEAR
 
 from perdure import text
 from perdure.learn import secret, support
-from perdure.policy import ScreenPolicy
+from perdure.learn.voice import Clause, objection
+from perdure.policy import Policy, ScreenPolicy
 from perdure.prompts.words import without_blocks
 from perdure.types import Action, Candidate, Preferences, Reason, Refused, Utterance
 
@@ -22,6 +24,8 @@ class Sources:
     """The lines that were learnt from, oldest first."""
     context: tuple[Utterance, ...] = ()
     """The lines before them: they explain, and are never a source by themselves."""
+    heard: tuple[Clause, ...] = ()
+    """The clauses of the user's lines, where a model proposed the candidates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +53,17 @@ def screen(
     said = support.evidence(sources.said, sources.context)
     ours = [without_blocks(line) for line in said]
     around = [without_blocks(line.content) for line in (*sources.context, *sources.said)]
+    year = max((line.at.year for line in sources.said), default=MAXYEAR)
+    secrets = secret.values(line.content for line in (*sources.context, *sources.said))
     kept: list[Candidate] = []
     refused: list[Refused] = []
     for proposed in candidates:
-        candidate = _marked(proposed, policy)
+        candidate = _marked(proposed, secrets, policy)
         reason = (
-            _objection(candidate, preferences, policy)
+            _objection(candidate, secrets, preferences, policy)
             or _unsupported(candidate, said, ours, around)
-            or None
+            or _not_own(candidate, sources.heard)
+            or _misdated(candidate, around, year)
         )
         if reason is None:
             kept.append(candidate)
@@ -65,13 +72,13 @@ def screen(
     return Screened(tuple(kept), tuple(refused))
 
 
-def _marked(candidate: Candidate, policy: ScreenPolicy) -> Candidate:
+def _marked(candidate: Candidate, secrets: Collection[str], policy: ScreenPolicy) -> Candidate:
     """The candidate with what code sees in it: a secret, an order, a delicate matter."""
     if policy.secrets == "mask":
         candidate = replace(
             candidate,
-            content=secret.masked(candidate.content),
-            title=secret.masked(candidate.title),
+            content=secret.masked(candidate.content, secrets),
+            title=secret.masked(candidate.title, secrets),
         )
     return replace(
         candidate,
@@ -81,12 +88,16 @@ def _marked(candidate: Candidate, policy: ScreenPolicy) -> Candidate:
 
 
 def _objection(
-    candidate: Candidate, preferences: Preferences, policy: ScreenPolicy
+    candidate: Candidate,
+    secrets: Collection[str],
+    preferences: Preferences,
+    policy: ScreenPolicy,
 ) -> Reason | None:
     """The first reason in the candidate itself not to store it, or None."""
     if not candidate.content and candidate.proposed is not Action.TOUCH:
         return Reason.EMPTY
-    if secret.has_secret(candidate.content) or secret.has_secret(candidate.title):
+    words = f"{candidate.title}\n{candidate.content}"
+    if secret.has_secret(words) or secret.repeats(words, secrets):
         return Reason.SECRET
     if candidate.suspicious and policy.instructions == "refuse":
         return Reason.SUSPICIOUS
@@ -104,11 +115,36 @@ def _unsupported(
     """The reason if nobody said this, or only our own text did. A touch writes no words."""
     if candidate.proposed is Action.TOUCH or support.supported(candidate.content, ours, around):
         return None
+    echo = support.supported(candidate.content, said, around)
+    return Reason.INJECTED if echo else Reason.UNSUPPORTED
+
+
+def rewording_fits(content: str, sources: Sequence[str], policy: Policy) -> bool:
+    """May a memory be worded so? It says nothing that its sources do not, and no secret or order.
+
+    Args:
+        content: the whole new text, as a model proposed it.
+        sources: the memory as it was, the new statement, and what was said.
+        policy: how long a memory may be.
+    """
+    limit = min(policy.learn.item_chars, policy.item.content_chars)
     return (
-        Reason.INJECTED
-        if support.supported(candidate.content, said, around)
-        else (Reason.UNSUPPORTED)
+        text.graphemes(text.normalise(content, "space")) <= limit
+        and not secret.has_secret(content)
+        and not secret.repeats(content, secret.values(sources))
+        and not poses_as_order(content)
+        and support.supported(content, sources)
     )
+
+
+def _misdated(candidate: Candidate, around: list[str], year: int) -> Reason | None:
+    """The reason if its date was counted from another day than the message's."""
+    return Reason.UNSUPPORTED if support.future_years(candidate.content, around, year) else None
+
+
+def _not_own(candidate: Candidate, heard: tuple[Clause, ...]) -> Reason | None:
+    """The reason if the user did not say this of themselves. A touch writes no words."""
+    return None if candidate.proposed is Action.TOUCH else objection(candidate, heard)
 
 
 # ── text that poses as an order ──────────────────────────────────────────────────────────────────
@@ -116,14 +152,14 @@ def _unsupported(
 
 def poses_as_order(said: str) -> bool:
     """Does it read like an order to a model, and not like a wish of the user?"""
-    return _ORDER.search(unicodedata.normalize("NFKC", said).casefold()) is not None
+    return _ORDER.search(unicodedata.normalize("NFKC", text.visible(said)).casefold()) is not None
 
 
 _ORDER = re.compile(
     r"""
     \b(?:ignore|disregard|forget|override|bypass)\s+(?:\w+\s+){0,3}?
       (?:instruction|prompt|rule|guideline|safety|restriction|polic|filter|guardrail)
-    | (?:^|[.!?>"'“‘(]\s?)\s*(?:system|assistant|developer)\s?:
+    | (?:^|[.!?>"'“‘(]\s?)\s?(?:system|assistant|developer)\s?:
     | </?\s?(?:memory|system|instruction|assistant|user|prompt|tool)\b | <\|\w+\|> | \[/?inst\]
     | \#{2,}\s?(?:new\s|system|instruction)
     | \bnew\ssystem\sprompt\b | \b(?:hidden|secret)\s(?:prompt|instruction)s?\b

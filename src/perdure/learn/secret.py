@@ -6,25 +6,51 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import date
 
-Span = tuple[int, int]
+from perdure.learn.secret_words import Span, told
+from perdure.text import visible
 
 MASK = "•••"
 """Stands where a secret stood."""
 
+_TELLING = 4  # signs; a shorter secret is too common to be known again by itself
+
 
 def has_secret(text: str) -> bool:
     """Is there something that must never be stored? Full-width spellings count too."""
-    return any(True for _ in spans(unicodedata.normalize("NFKC", text)))
+    return any(True for _ in spans(_plain(text)))
 
 
-def masked(text: str) -> str:
-    """The text with every secret replaced by `MASK`."""
+def values(said: Iterable[str]) -> frozenset[str]:
+    """The secrets themselves, as they were told; a statement that has one has a secret."""
+    whole = map(_plain, said)
+    return frozenset(
+        text[start:stop]
+        for text in whole
+        for start, stop in spans(text)
+        if stop - start >= _TELLING
+    )
+
+
+def repeats(text: str, told: Collection[str]) -> bool:
+    """Does the text say one of these secrets again, in whatever words?"""
+    whole = _plain(text)
+    return any(value in whole for value in told)
+
+
+def _plain(text: str) -> str:
+    """As a reader sees it: one form a character, and nothing hidden between."""
+    return unicodedata.normalize("NFKC", visible(text))
+
+
+def masked(text: str, told: Collection[str] = ()) -> str:
+    """The text with every secret replaced by `MASK`, those that were told elsewhere too."""
     kept: list[str] = []
     end = 0
-    for start, stop in sorted(spans(text)):
+    again = (m.span() for value in told for m in re.finditer(re.escape(value), text))
+    for start, stop in sorted([*spans(text), *again]):
         if start >= end:
             kept += text[end:start], MASK
         end = max(end, stop)
@@ -35,10 +61,7 @@ def spans(text: str) -> Iterator[Span]:
     """Where the secrets of a text stand, in no order; they may overlap."""
     for pattern in (_FORMATS, _CONNECTION):
         yield from (match.span() for match in pattern.finditer(text))
-    for match in _IN_WORDS.finditer(text):
-        if _is_password(match["value"], match["quote"] is not None, text[match.end("value") :]):
-            yield match.span("value")
-    yield from (match.span("value") for match in _IN_CHINESE.finditer(text))
+    yield from told(text)
     for match in _DIGITS.finditer(text):
         if _is_card(re.sub(r"\D", "", match.group())):
             yield match.span()
@@ -74,58 +97,6 @@ _FORMATS = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _CONNECTION = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]*:[^\s/@]{3,}@[^\s/]+", re.IGNORECASE)
-
-
-# ── secrets told in words ────────────────────────────────────────────────────────────────────────
-
-_IN_WORDS = re.compile(
-    r"""
-    \b(?:password|passwd|passphrase|passcode|pass\ code|pwd|pin(?:\ code|\ number)?|cvv|cvc|otp
-      |(?:api|access|secret|private|encryption|licen[cs]e|recovery|auth)[\ _-]?(?:key|token|code)
-      |(?:client|app)[\ _-]?secret|ssn|social\ security\ number)
-    (?:\ (?:for|of|to|on|at)\ [^.!?\n:=]{1,60}?)?
-    (?:\s*[:=]\s*|\s+(?:is|was|are|will\ be|became|has\ been\ set\ to|set\ to|changed\ to)\s+
-      (?:now\s+|still\s+|currently\s+|set\s+to\s+|changed\s+to\s+)?)
-    (?P<quote>["'“‘`])?(?P<value>[^\s"'“”‘’`,;]{4,})
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-_IN_CHINESE = re.compile(
-    r"""
-    (?:密码|密碼|口令|密钥|密鑰|私钥|令牌|验证码|驗證碼|取款码|PIN\s?码|api\s?key|token)
-    [^。！？\n，,；;]{0,12}?(?:是|为|為|叫|改成了?|设成了?|设为|：|:|=)\s*["'“‘「`]?
-    (?P<value>[\x21-\x7e]{4,})
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-_ABOUT_PASSWORDS = frozenset(
-    """about again already always another based being both broken case changed character characters
-    compromised correct default different digits easy enough entered exactly expired expiring fine
-    forgotten from generated getting going good hard hashed here hidden important incorrect invalid
-    kept known leaked letters like long longer lost managed mandatory many missing more most must
-    necessary needed never none only optional private protected random really required reset rotated
-    safe salted same saved secret secure sensitive sent shared short shorter simple something stored
-    strong stronger symbols that their there this those unique unknown used usually valid very weak
-    what when where which with written wrong yours encrypted rejected accepted checked typed asked
-    handled""".split()
-)
-"""What people say of passwords in general."""
-_ENDS = re.compile(r"[\"'”’`]?\s*(?:[.,;!?)]|$|\n|(?:and|but|so|for|on|at|please|ok)\b)")
-
-
-def _is_password(value: str, quoted: bool, rest: str) -> bool:  # noqa: FBT001 - read off one match
-    """Does a password stand here, and not a word about passwords?"""
-    value = value.rstrip(".!?)")
-    if value.casefold() in _ABOUT_PASSWORDS or len(value) < 4:  # noqa: PLR2004 - a word of four
-        return False
-    if quoted or any(not char.isalpha() for char in value.replace("-", "")):
-        return True
-    return _mixed(value) or bool(_ENDS.match(rest))
-
-
-def _mixed(value: str) -> bool:
-    """Capitals in the middle of the word."""
-    return any(char.isupper() for char in value[1:]) and any(char.islower() for char in value)
 
 
 # ── numbers with a checksum ──────────────────────────────────────────────────────────────────────

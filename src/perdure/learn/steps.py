@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeAlias
 
-import numpy as np
-
-from perdure import text
-from perdure.errors import DatabaseUnavailable, ReplyUnusable, Unavailable
+from perdure.errors import DatabaseUnavailable, ReplyUnusable
 from perdure.jobs.job import Effect
 from perdure.learn import outcome
 from perdure.learn.apply import apply, as_result
-from perdure.learn.decide import (
-    decide_exact,
-    decide_one_call,
-    home,
-)
-from perdure.learn.extract import Extracted, Told, extract, heard
+from perdure.learn.extract import Ask, Extracted, Told, extract, heard
 from perdure.learn.gate import switched_off
+from perdure.learn.meet import Meeting
 from perdure.learn.reading import Reading, read_known, read_turn
 from perdure.learn.screen import Sources, screen
+from perdure.learn.shown import home
+from perdure.learn.voice import Clause, clauses
+from perdure.learn.weigh import Words
+from perdure.learn.when import timed
 from perdure.learn.write import Plan
 from perdure.observe import Meter
 from perdure.policy import Policy
@@ -36,15 +33,13 @@ from perdure.ports import (
     Embedder,
     Transaction,
     VectorIndex,
-    Vectors,
 )
 from perdure.types import (
     Action,
-    Decision,
     Job,
-    MemoryItem,
     Origin,
     Reason,
+    Role,
     Switches,
     Utterance,
 )
@@ -117,7 +112,10 @@ class Learner:
             return off
         try:
             with self.database.read() as tx:
-                return read_known(tx, turn, policy, compares=self.chat is not None)
+                return read_known(
+                    tx, turn, self.index if self._embeds else None, policy,
+                    compares=self.chat is not None and policy.decide.strategy != "two_call",
+                )  # fmt: skip
         except DatabaseUnavailable:
             self.meter.count("memory_comparison_fail")
             return turn
@@ -127,7 +125,7 @@ class Learner:
     def _extract(self, reading: Reading, policy: Policy) -> Extracted:
         """What the model, or without one the built-in extractor, proposes."""
         said = heard(reading.said)
-        if self.chat is None:
+        if self._ask is None:
             return self.basic(said, reading.said[-1].at)
         told = Told(
             said=said,
@@ -136,26 +134,30 @@ class Learner:
             dismissed=reading.dismissed,
             project=reading.scope.project is not None,
         )
-        return extract(partial(self.chat.ask, model=self.extraction_model), told, policy)
+        found = extract(self._ask, told, policy)
+        return replace(found, candidates=timed(found.candidates, said))
+
+    @property
+    def _ask(self) -> Ask | None:
+        """Asks the model that learns; None if there is none."""
+        return None if self.chat is None else partial(self.chat.ask, model=self.extraction_model)
 
     def _plan(self, job: Job, reading: Reading, extracted: Extracted, policy: Policy) -> Plan:
         """Screened, decided, embedded: ready to be checked and written."""
+        heard_clauses = clauses(reading.said) if self.chat is not None else ()
         screened = screen(
             extracted.candidates,
-            Sources(reading.said, reading.context),
+            Sources(reading.said, reading.context, heard_clauses),
             reading.preferences,
             policy.screen,
         )
-        if policy.decide.strategy == "exact" or self.chat is None:
-            decisions = decide_exact(screened.kept, reading.shown, policy.item.normalisation)
-        else:
-            decisions = decide_one_call(screened.kept)
+        met = self._meeting(reading, heard_clauses, policy).decide(screened.kept)
         return Plan(
             home=home(reading.scope, policy),
             conversation=reading.conversation,
-            decisions=decisions,
-            refused=(*extracted.refused, *screened.refused),
-            shown=reading.shown,
+            decisions=met.decisions,
+            refused=(*extracted.refused, *screened.refused, *met.refused),
+            shown=met.shown,
             said={line.id: line.at for line in reading.said},
             upto=reading.said[-1].seq,
             origin=Origin(
@@ -164,35 +166,27 @@ class Learner:
                 job=str(job.id),
                 trace=job.trace,
                 model=extracted.model,
-                prompt=extracted.prompt,
+                prompt=" ".join(filter(None, (extracted.prompt, met.prompt))) or None,
             ),
-            vectors=self._embed(decisions, reading.active, policy),
+            vectors=met.vectors,
             embeds=self._embeds,
+            cut_off=extracted.cut_off,
         )
 
-    def _embed(
-        self, decisions: Sequence[Decision], active: Sequence[MemoryItem], policy: Policy
-    ) -> Mapping[str, Vectors]:
-        """Vectors of what is new or reworded, each text once; none if that must wait."""
-        if self.embedder is None or not self._embeds:
-            return {}
-        how = policy.item.normalisation
-        known = {text.normalise(item.content, how) for item in active}
-        vectors: dict[str, Vectors] = {}
-        for action, purpose in _EMBEDDED.items():
-            contents = [d.candidate.content for d in decisions if d.action is action]
-            texts = [
-                content
-                for content in dict.fromkeys(contents)
-                if content not in vectors and text.normalise(content, how) not in known
-            ]
-            try:
-                made = self.embedder.embed(texts, purpose) if texts else ()
-            except Unavailable:
-                return vectors
-            for content, row in zip(texts, made, strict=True):
-                vectors[content] = np.asarray(row, dtype=np.float32)[np.newaxis, :]
-        return vectors
+    def _meeting(self, reading: Reading, heard: tuple[Clause, ...], policy: Policy) -> Meeting:
+        """What the candidates of this turn meet."""
+        by_user = tuple(line.content for line in reading.said if line.role is Role.USER)
+        around = tuple(line.content for line in (*reading.context, *reading.said))
+        return Meeting(
+            database=self.database,
+            embedder=self.embedder if self._embeds else None,
+            index=self.index if self._embeds else None,
+            meter=self.meter,
+            ask=self._ask,
+            reading=reading,
+            words=Words(said=by_user, around=around, heard=heard),
+            policy=policy,
+        )
 
     # ── write ────────────────────────────────────────────────────────────────────────────────────
 
@@ -205,9 +199,12 @@ class Learner:
         if off is not None:
             return outcome.skipped(off)
         written = apply(tx, plan, policy, self.index, self.clock())
-        for action, times in Counter(one.action for one in written.learnt).items():
+        reasons = Counter(one.reason for one in written.refused)
+        actions = Counter(one.action for one in written.learnt)
+        actions[Action.NONE] = reasons[Reason.KNOWN]
+        for action, times in actions.items():
             self.meter.count("memory_decision", times, action=action.value)
-        for reason, times in Counter(one.reason for one in written.refused).items():
+        for reason, times in reasons.items():
             self.meter.count("memory_refused", times, reason=reason.value)
         return as_result(written, plan)
 

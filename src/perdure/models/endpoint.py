@@ -24,6 +24,7 @@ from perdure.ports import Clock
 OPENAI = "https://api.openai.com/v1"
 _TRANSIENT = frozenset({408, 409, 425})  # besides 5xx: the same request may succeed later
 _NOT_WITH_THIS_KEY = frozenset({401, 402, 403})
+_LONGEST_WAIT_S = 86_400.0  # a longer pause is nobody's wish but a wrong clock's
 _NO_KEY = "unused"  # the client library wants one; endpoints without keys ignore it
 _TOO_LONG = re.compile(r"context.?length|context.?window|too.?(long|large|many tokens)")
 
@@ -232,7 +233,7 @@ def retry_after(value: str | None, now: datetime) -> float | None:
         except ValueError:
             return None
         seconds = (when.replace(tzinfo=when.tzinfo or UTC) - now).total_seconds()
-    return max(0.0, seconds) if math.isfinite(seconds) else None
+    return min(max(0.0, seconds), _LONGEST_WAIT_S) if math.isfinite(seconds) else None
 
 
 def _where(base_url: str, field: str) -> str:

@@ -23,6 +23,7 @@ _WORDS: Mapping[Reason, tuple[str, str]] = {
     Reason.NOT_ENOUGH_NEW: ("not enough new since the last time", "新内容还不够多"),
     Reason.NOTHING_SAID: ("nothing was said in it", "没有实际内容"),
     Reason.ALREADY_LEARNT: ("learnt from already", "已经学过"),
+    Reason.REPLY_UNUSABLE: ("the model's reply cannot be read", "模型的回复无法解析"),
     # a candidate is refused
     Reason.EMPTY: ("empty", "内容为空"),
     Reason.TOO_LONG: ("too long for one memory", "超过一条记忆的长度"),
@@ -45,6 +46,8 @@ _WORDS: Mapping[Reason, tuple[str, str]] = {
     Reason.CAPACITY: ("no further memory fits", "记忆数量已满"),
     Reason.CHANGED_MEANWHILE: ("the memory was changed meanwhile", "该记忆期间已被改动"),
     Reason.REPEATED: ("said twice", "重复"),
+    Reason.KNOWN: ("known already", "已经知道"),
+    Reason.LOSES_DETAILS: ("would lose something that is known", "会丢失已知的内容"),
     # a memory is left out of an answer
     Reason.LOW_SCORE: ("does not fit this question", "与这个问题关系不大"),
     Reason.LOW_CONFIDENCE: ("not sure enough", "把握不够"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from perdure.text import Language
 from perdure.types import Kind
@@ -15,8 +17,12 @@ BLOCK_CLOSE = "</memory>"
 """Stands behind it. Memory text inside is escaped, so it can never contain this."""
 
 _BLOCK = re.compile(
-    rf"{re.escape(BLOCK_OPEN)}.*?(?:{re.escape(BLOCK_CLOSE)}|\Z)", re.DOTALL | re.IGNORECASE
+    r"(?:<|&lt;|\\u003c)[\s\u200b]{0,4}memory\b[^>]{0,80}?perdure.*?"
+    r"(?:(?:<|&lt;|\\u003c)\\?/memory(?:>|&gt;|\\u003e)|\Z)",
+    re.DOTALL | re.IGNORECASE,
 )
+"""Our block, also as a client may have quoted, escaped or reformatted it."""
+_NESTED = 4  # blocks hidden in blocks that are taken out one after the other
 
 
 def without_blocks(text: str) -> str:
@@ -25,9 +31,34 @@ def without_blocks(text: str) -> str:
     A block whose end was lost reaches to the end of the text: losing a sentence is better than
     learning our own words again.
     """
-    if BLOCK_OPEN[:7] not in text.lower():
+    folded = text.lower()
+    if "memory" not in folded or "perdure" not in folded:
         return text
-    return _BLOCK.sub("", text).strip()
+    for _ in range(_NESTED):
+        text, found = _BLOCK.subn("", text)
+        if not found:
+            break
+    return text.strip()
+
+
+Entries: TypeAlias = Sequence[Any] | Mapping[int, str]
+"""What is quoted under one name: a list, or texts by number."""
+
+
+def quoted(data: Mapping[str, Entries]) -> str:
+    """JSON with one entry a line; no text inside can close its quotation marks."""
+    return "{" + ",\n".join(f'"{name}": {_listed(entries)}' for name, entries in data.items()) + "}"
+
+
+def _listed(entries: Entries) -> str:
+    if isinstance(entries, Mapping):
+        rows = [f'"{number}": {_as_json(text)}' for number, text in entries.items()]
+        return "{\n" + ",\n".join(rows) + "\n}"
+    return "[\n" + ",\n".join(map(_as_json, entries)) + "\n]"
+
+
+def _as_json(entry: Any) -> str:
+    return json.dumps(entry, ensure_ascii=False)
 
 
 # ── what recall says around memories, in both languages ──────────────────────────────────────────

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from perdure import text
-from perdure.errors import DatabaseUnavailable, PerdureError, Rejected, Unavailable
+from perdure.errors import DatabaseUnavailable, PerdureError, Rejected
 from perdure.observe import Meter
 from perdure.policy import Policy, SearchPolicy
-from perdure.ports import Clock, Database, Embedder, Reranker, Vector, VectorIndex
-from perdure.recall.budget import fit
+from perdure.ports import Clock, Database, Embedder, Reranker, VectorIndex
+from perdure.recall.arms import look
+from perdure.recall.budget import fit, passage
 from perdure.recall.course import Course, Late
+from perdure.recall.explain import explained
+from perdure.recall.find import checked, find
 from perdure.recall.gate import gate
-from perdure.recall.question import Asked, Query, asked
+from perdure.recall.question import Query, asked
 from perdure.recall.rank import Ranked, Sifted
 from perdure.recall.render import layout, render
 from perdure.recall.rerank import reordered, searched
@@ -32,14 +35,14 @@ from perdure.types import (
     Mode,
     Reason,
     Scope,
+    Stage,
     Switches,
     aware,
     new_id,
 )
 
-ARMS = ("semantic", "fulltext", "episodes")
-"""What `Recaller.search` can look through."""
-_THREADS = 16  # slow work of recalls that may run at once; more waits, within its deadline
+_THREADS = 16  # database reads of recalls that may run at once; more waits, within its deadline
+_ASKING = 8  # questions to an embedder or a reranker that may run at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +59,9 @@ class Recaller:
     pool: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(_THREADS, thread_name_prefix="perdure-recall")
     )
+    models: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(_ASKING, thread_name_prefix="perdure-ask")
+    )
     sources: Sources = field(init=False)
 
     def __post_init__(self) -> None:
@@ -70,6 +76,7 @@ class Recaller:
     def close(self) -> None:
         """Give the threads back; work that is late ends by itself."""
         self.pool.shutdown(wait=False, cancel_futures=True)
+        self.models.shutdown(wait=False, cancel_futures=True)
 
     def answer(
         self,
@@ -79,6 +86,8 @@ class Recaller:
         policy: Policy,
         at: datetime,
         mode: Mode = Mode.ON,
+        as_of: datetime | None = None,
+        explain: bool = False,
     ) -> Answer:
         """The few memories that matter for the next message, as text, with reasons.
 
@@ -88,6 +97,8 @@ class Recaller:
             policy: the numbers of this namespace.
             at: now.
             mode: what memory may do in this conversation.
+            as_of: answer with what was believed then; None: now.
+            explain: tell the way of each memory that was considered.
 
         Returns:
             What to say, what not and why. A part that failed is named in ``degraded``; the text is
@@ -96,14 +107,15 @@ class Recaller:
         Raises:
             Rejected: the question or the time cannot be meant.
         """
-        at = aware(at, "at")
+        at, as_of = aware(at, "at"), earlier(as_of, at)
         query = Query(
             scope=scope,
             words=asked(question, policy.search.question_chars),
-            at=at,
+            at=as_of or at,
             policy=fixed(policy),
+            as_of=as_of,
         )
-        course = Course(self.pool, policy.search.deadline_ms / 1000 or None)
+        course = Course(self.pool, self.models, _deadline(policy.search))
         answer = None
         if not mode.reads:
             course.degrade("recall", Reason.MODE_OFF)
@@ -111,7 +123,7 @@ class Recaller:
             course.degrade("recall", Reason.SWITCHED_OFF)
         else:
             try:
-                answer = self._answer(query, course)
+                answer = self._answer(query, course, explain=explain)
             except DatabaseUnavailable:
                 course.degrade("database", Reason.DATABASE_UNAVAILABLE)
             except Late:
@@ -125,20 +137,18 @@ class Recaller:
         self._count(answer)
         return answer
 
-    def _answer(self, query: Query, course: Course) -> Answer | None:
+    def _answer(self, query: Query, course: Course, *, explain: bool) -> Answer | None:
         """The stages in their order; None where memory is switched off."""
         policy, at, stage = query.policy, query.at, course.stage
-        with stage("read"):
-            owner = course.within(lambda: self.sources.owner(query.scope, policy.defaults))
+        owner = course.within("read", lambda: self.sources.owner(query.scope, policy, query.as_of))
         if not owner.preferences.memory_enabled:
             course.degrade("recall", Reason.SWITCHED_OFF)
             return None
-        vector = self.sources.vector_in_time(query.words, owner, policy.search, course)
         pins = pinned(owner.seen.values(), at, policy) if policy.search.pinned else []
         with stage("search"):
-            hits, said = self.sources.look(query, vector, owner, pins, course)
+            looked = look(self.sources, query, owner, pins, course)
         with stage("rank"):
-            arms = sightings(hits, owner.seen, pins, at, policy.search)
+            arms = sightings(looked.hits, owner.seen, pins, at, policy.search)
             ranked, twins = ordered(arms, owner.seen, query)
         with stage("gate"):
             gated = gate(ranked, at, query.scope, owner.preferences, policy)
@@ -147,21 +157,34 @@ class Recaller:
         with stage("topics"):
             varied = Sifted(tuple(better))
             if self.embedder is not None:
-                varied = topics(better, hits.vectors, self.embedder.similarity, policy.topics)
+                similarity = self.embedder.similarity
+                varied = topics(better, looked.hits.vectors, similarity, policy.topics)
         form = layout(policy.render, _language(query, varied.kept))
         chars = policy.episodes.quote_chars
         with stage("budget"):
-            fitted = fit(varied.kept, form, policy.budget, episodes=said, quote_chars=chars)
+            fitted = fit(varied.kept, form, policy.budget, episodes=looked.said, quote_chars=chars)
         with stage("render"):
-            quotes = [found.episode for found in fitted.episodes if found.episode is not None]
-            items = [entry.item for entry in fitted.kept]
-            written = render(items, form, omitted=fitted.omitted, said=quotes, quote_chars=chars)
+            written = render(
+                [entry.item for entry in fitted.kept],
+                form,
+                pinned={entry.item.id for entry in fitted.kept if entry.pinned},
+                omitted=fitted.omitted,
+                said=passage(fitted.episodes),
+                quote_chars=chars,
+            )
+        dropped = {
+            Stage.BUDGET: fitted.dropped,
+            Stage.TOPICS: varied.dropped,
+            Stage.GATE: gated.dropped,
+            Stage.MERGE: twins,
+        }
         return replace(
             _NOTHING,
             text=written,
             kept=tuple(entry.kept() for entry in fitted.kept),
-            dropped=(*fitted.dropped, *varied.dropped, *gated.dropped, *twins),
+            dropped=tuple(one for some in dropped.values() for one in some),
             episodes=fitted.episodes,
+            considered=explained(arms, ranked, dropped) if explain else (),
         )
 
     def _reranked(self, kept: Sequence[Ranked], query: Query, course: Course) -> Sequence[Ranked]:
@@ -172,9 +195,14 @@ class Recaller:
         texts = [entry.item.content for entry in unsure]
         try:
             opinions = course.within(
-                lambda: second.rerank(query.words.message, texts), knobs.timeout_ms / 1000
+                "rerank",
+                lambda: second.rerank(query.words.message, texts),
+                knobs.timeout_ms / 1000,
+                asks=True,
             )
         except (Late, PerdureError):
+            opinions = []
+        if len(opinions) != len(texts):
             course.degrade("rerank", Reason.RERANK_FAILED)
             return kept
         return reordered(kept, opinions)
@@ -188,6 +216,8 @@ class Recaller:
         *,
         policy: Policy,
         at: datetime,
+        as_of: datetime | None = None,
+        floor: float = 0.0,
     ) -> list[Found]:
         """Ranked hits before gate and budget, best first; ties by what is newer.
 
@@ -199,6 +229,8 @@ class Recaller:
                 was said. None looks nowhere.
             policy: the numbers of this namespace.
             at: now; what has expired by then is not found.
+            as_of: look through what was believed and said by then; None: now.
+            floor: hits with a lower score, 0..1, are left out.
 
         Returns:
             Hits with a score in 0..1.
@@ -207,12 +239,8 @@ class Recaller:
             Rejected: a value cannot be meant; the error names the field.
             Unavailable: every arm failed.
         """
-        at = aware(at, "at")
-        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-            raise Rejected("Expected a whole number of at least 1.", field="limit")
-        for arm in arms:
-            if arm not in ARMS:
-                raise Rejected(f"Known are {', '.join(ARMS)}.", field="arms")
+        at, as_of = aware(at, "at"), earlier(as_of, at)
+        checked(limit, arms, floor)
         words = asked(query, policy.search.question_chars)
         if not words.whole or not arms:
             return []
@@ -223,30 +251,15 @@ class Recaller:
             episodes="episodes" in arms,
             per_arm=max(policy.search.per_arm, limit),
         )
-        vector = self._vector_for(arms, words, knobs)
-        asks = Query(scope=scope, words=words, at=at, policy=policy.but(search=knobs))
-        with self.database.read() as tx:
-            found = self.sources.memories(tx, asks, vector)
-            if knobs.episodes:
-                found += self.sources.said(tx, asks, vector, limit)
-        found.sort(key=lambda one: one.score, reverse=True)
-        return found[:limit]
-
-    def _vector_for(
-        self, arms: Collection[str], words: Asked, knobs: SearchPolicy
-    ) -> Vector | None:
-        """The query's vector; None where words can stand in for it."""
-        if not {"semantic", "episodes"} & set(arms):
-            return None
-        try:
-            if not self.sources.has_vectors:
-                raise Unavailable("Vectors are switched off.")
-            return self.sources.vector(words, knobs.last_turn)
-        except PerdureError:
-            if set(arms) == {"semantic"}:
-                raise
-            self.meter.count("recall_degraded", part="semantic", reason=Reason.SEARCH_FAILED)
-            return None
+        wanted = Query(
+            scope=scope,
+            words=words,
+            at=as_of or at,
+            policy=policy.but(search=knobs),
+            as_of=as_of,
+        )
+        found = find(self.sources, self.meter, wanted, limit, as_of)
+        return [one for one in found if one.score >= floor]
 
     def _count(self, answer: Answer) -> None:
         """What operations ask about: how often, how much, why not, how well."""
@@ -262,9 +275,35 @@ class Recaller:
 _NOTHING = Answer(text="", kept=(), dropped=(), degraded=(), trace="")
 
 
+def earlier(as_of: datetime | None, at: datetime) -> datetime | None:
+    """The time that is asked about.
+
+    Raises:
+        Rejected: it has no zone, or has not come yet.
+    """
+    if as_of is None:
+        return None
+    as_of = aware(as_of, "as_of")
+    if as_of > at:
+        raise Rejected("May not lie in the future.", field="as_of")
+    return as_of
+
+
+def _deadline(policy: SearchPolicy) -> float | None:
+    """Seconds until everything slow has ended; None: there is no deadline."""
+    whole = policy.deadline_ms
+    return max(whole - policy.finish_ms, whole / 2) / 1000 or None
+
+
 def _language(query: Query, kept: Sequence[Ranked]) -> Language:
-    """Of titles and labels: as the policy says, else the question's, else the memories'."""
-    wanted = query.policy.render.language
-    if wanted != "auto":
-        return wanted
-    return text.language(query.words.message or "\n".join(entry.item.content for entry in kept))
+    """Of titles and labels: as the policy says, else the question's, else the memories'.
+
+    A message of few letters ("ok") does not tell: the conversation does, or what is remembered.
+    """
+    knobs, words = query.policy.render, query.words
+    if knobs.language != "auto":
+        return knobs.language
+    for said in (words.message, words.whole):
+        if text.language(said) == "zh" or sum(map(str.isalpha, said)) >= knobs.language_letters:
+            return text.language(said)
+    return text.language("\n".join(entry.item.content for entry in kept) or words.message)

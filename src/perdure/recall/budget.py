@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from perdure import text
 from perdure.policy import BudgetPolicy
 from perdure.recall.rank import Ranked
 from perdure.recall.render import Layout
-from perdure.types import Dropped, Found, Kind, Level, Reason
+from perdure.types import Dropped, Found, Kind, Level, Reason, Utterance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,14 +89,29 @@ def fit(
     fitted, room = _fitted(ranked, form, policy, closing=0)
     if fitted.omitted and form.more:  # the closing line needs room too
         fitted, room = _fitted(ranked, form, policy, closing=len(ranked))
-    quotes: list[Found] = []
-    for found in episodes[: policy.episodes]:
+    quotes = _quotes(episodes[: policy.episodes], form, room, quote_chars)
+    return Fitted(kept=fitted.kept, dropped=fitted.dropped, episodes=tuple(quotes))
+
+
+def _quotes(episodes: Iterable[Found], form: Layout, room: _Room, chars: int) -> Iterator[Found]:
+    """The messages there is room for, with those around them, or else without."""
+    quoted: set[int] = set()
+    for found in episodes:
         if found.episode is None:
             continue
-        title = () if quotes else ("", form.said)
-        if room.holds((*title, form.quote(found.episode, quote_chars))):
-            quotes.append(found)
-    return Fitted(kept=fitted.kept, dropped=fitted.dropped, episodes=tuple(quotes))
+        for one in (found, replace(found, around=())) if found.around else (found,):
+            title = () if quoted else ("", form.said)
+            new = {said.seq: said for said in passage([one]) if said.seq not in quoted}
+            if room.holds((*title, *(form.quote(said, chars) for said in new.values()))):
+                quoted |= new.keys()
+                yield one
+                break
+
+
+def passage(episodes: Iterable[Found]) -> list[Utterance]:
+    """Every message that these quote, once, in the order in which they were said."""
+    said = [one for found in episodes for one in (*found.around, found.episode) if one is not None]
+    return [one for _, one in sorted({one.seq: one for one in said}.items())]
 
 
 def _fitted(

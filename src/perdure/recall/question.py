@@ -13,6 +13,7 @@ from perdure import text
 from perdure.errors import Rejected
 from perdure.policy import Policy
 from perdure.prompts.words import without_blocks
+from perdure.recall.when import Span, times
 from perdure.types import Message, Role, Scope
 
 _GRAPHEME = regex.compile(r"\X")
@@ -46,7 +47,15 @@ class Query:
     scope: Scope
     words: Asked
     at: datetime
+    """The moment that is asked about: now, or an earlier time."""
     policy: Policy
+    as_of: datetime | None = None
+    """The earlier time, if one is asked about."""
+
+    @property
+    def times(self) -> tuple[Span, ...]:
+        """The time that the question's own words name."""
+        return times(self.words.message, self.at) if self.policy.search.time_words else ()
 
 
 def asked(question: Any, limit: int) -> Asked:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from perdure import text
 from perdure.policy import Policy, RankPolicy
 from perdure.recall.intent import Intent
 from perdure.recall.merge import Merged
+from perdure.recall.when import Span
 from perdure.types import Dropped, Kept, Kind, MemoryItem, Reason, Scope, Score
 
 PINNED = "pinned"
@@ -50,10 +52,25 @@ class Sifted:
 
 
 def rank(
-    merged: Iterable[Merged], at: datetime, scope: Scope, intent: Intent, policy: Policy
+    merged: Iterable[Merged],
+    at: datetime,
+    scope: Scope,
+    intent: Intent,
+    policy: Policy,
+    *,
+    times: Sequence[Span] = (),
 ) -> list[Ranked]:
-    """Best first; ties by newer id."""
-    ranked = [_ranked(entry, at, scope, intent, policy) for entry in merged]
+    """Best first; ties by newer id.
+
+    Args:
+        merged: what was found.
+        at: now.
+        scope: where it is asked.
+        intent: what sort of message is answered.
+        policy: the weights.
+        times: the time that the question names, if it does.
+    """
+    ranked = [_ranked(entry, at, scope, intent, policy, times=times) for entry in merged]
     return _best_first(ranked)
 
 
@@ -99,7 +116,23 @@ def _best_first(ranked: list[Ranked]) -> list[Ranked]:
     return ranked
 
 
-def _ranked(entry: Merged, at: datetime, scope: Scope, intent: Intent, policy: Policy) -> Ranked:
+def of_time(item: MemoryItem, times: Sequence[Span]) -> bool:
+    """It was learnt or confirmed at one of these times, or its words name one."""
+    if any(span.holds(item.created_at) or span.holds(item.updated_at) for span in times):
+        return True
+    words = set(text.terms(item.content)) if times else set()
+    return any(span.named_by(words) for span in times)
+
+
+def _ranked(
+    entry: Merged,
+    at: datetime,
+    scope: Scope,
+    intent: Intent,
+    policy: Policy,
+    *,
+    times: Sequence[Span],
+) -> Ranked:
     knobs = policy.rank
     formula = knobs.pinned if PINNED in entry.arms else knobs.searched
     if formula == "typed":
@@ -108,6 +141,8 @@ def _ranked(entry: Merged, at: datetime, scope: Scope, intent: Intent, policy: P
         terms = _relevance(entry, at, knobs)
         if intent is Intent.CHAT:
             terms["chat"] = policy.intent.chat_relevance * entry.relevance
+        if of_time(entry.item, times):
+            terms["time"] = knobs.time_weight
     if intent is Intent.TASK and entry.item.kind is Kind.CONSTRAINT:
         terms["task"] = policy.intent.task_constraint
     return Ranked(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -13,11 +14,10 @@ from perdure import text
 from perdure.policy import RenderPolicy
 from perdure.prompts.words import BLOCK_CLOSE, BLOCK_OPEN, TITLES, WORDS, Words
 from perdure.text import Language
-from perdure.types import Kind, Level, MemoryItem, Utterance
+from perdure.types import ItemId, Kind, Level, MemoryItem, Utterance
 
 _BREAK = regex.compile(r"[\s\p{Cc}\p{Zl}\p{Zp}]+")
-_TURN = regex.compile(r"[\u202a-\u202e\u2066-\u2069]")  # controls that reverse what is read
-_TAG = regex.compile(r"<(?=\p{L}|\s*[/!?<|｜])")
+_TAG = regex.compile(r"[<＜](?=\p{L}|\s*[/／!?<＜|｜])")
 _OPENS = regex.compile(r"^(?=#{1,6}(?:\s|$)|`{3}|~{3})")
 _TITLE = regex.compile(
     "|".join(regex.escape(title) for title in sorted(TITLES)), flags=regex.IGNORECASE
@@ -31,7 +31,7 @@ def quoted(words: str) -> str:
     They cannot end the block, look like a section or a message of ours, or start a line; what a
     person reads stays the same as far as that allows.
     """
-    line = _BREAK.sub(" ", _TURN.sub("", text.clean(words))).strip()
+    line = _BREAK.sub(" ", text.visible(text.clean(words))).strip()
     line = _TITLE.sub(lambda title: title.group().translate(_SOFT), _TAG.sub("&lt;", line))
     return str(_OPENS.sub(r"\\", line))
 
@@ -43,9 +43,11 @@ class Layout:
     head: tuple[str, ...]
     """Lines before the memories, the opening mark included."""
     line: Callable[[MemoryItem], str]
-    order: Callable[[MemoryItem], Any]
-    """Sort key. It knows nothing of questions, scores and clocks: while the memories stay the
-    same the text does, and a prompt cache holds."""
+    order: Callable[[MemoryItem, bool], Any]
+    """Sort key of a memory, and whether it is pinned. It knows nothing of questions, scores and
+    clocks: while the memories stay the same the text does, and a prompt cache holds. In each
+    section what is pinned stands first, so that the part that comes whatever the question is the
+    part that a cache can keep; of it the least important stand last, since they leave first."""
     newest_first: bool = False
     titles: Mapping[Kind, str] = field(default_factory=dict)
     """Section titles; none: no sections."""
@@ -80,6 +82,7 @@ def render(
     items: Iterable[MemoryItem],
     form: Layout,
     *,
+    pinned: Collection[ItemId] = (),
     omitted: int = 0,
     said: Sequence[Utterance] = (),
     quote_chars: int = 0,
@@ -89,13 +92,18 @@ def render(
     Args:
         items: what is said, in any order.
         form: how it is said.
+        pinned: ids of those that come whatever the question.
         omitted: memories that did not fit, for the closing line.
         said: messages of earlier conversations to quote, in their order.
         quote_chars: characters of a quoted message.
     """
     lines = list(form.head)
     titled: tuple[str, ...] = ()
-    for item in sorted(items, key=form.order, reverse=form.newest_first):
+
+    def place(item: MemoryItem) -> Any:
+        return form.order(item, item.id in pinned)
+
+    for item in sorted(items, key=place, reverse=form.newest_first):
         if form.title(item) != titled:
             titled = form.title(item)
             lines += titled
@@ -116,7 +124,7 @@ def _typed(words: Words) -> Layout:
         head=(BLOCK_OPEN, words.relevant),
         titles=words.titles,
         line=_bullet,
-        order=lambda item: (places[item.kind], item.created_at, item.id),
+        order=lambda item, pinned: (places[item.kind], *_steady(item, pinned)),
         said=words.said,
     )
 
@@ -126,7 +134,7 @@ def _flat(words: Words) -> Layout:
     return Layout(
         head=(BLOCK_OPEN, words.relevant),
         line=lambda item: f"{words.labels[item.kind]} {quoted(item.content)}",
-        order=lambda item: (places[item.kind], item.created_at, item.id),
+        order=lambda item, pinned: (places[item.kind], *_steady(item, pinned)),
         said=words.said,
     )
 
@@ -135,7 +143,12 @@ def _sections(words: Words) -> Layout:
     return Layout(
         head=(BLOCK_OPEN, *words.long_term),
         line=partial(_labelled, words),
-        order=lambda item: (item.level is Level.PROJECT, item.updated_at, item.id),
+        order=lambda item, pinned: (
+            pinned,
+            item.level is Level.PROJECT,
+            item.updated_at,
+            item.id,
+        ),
         newest_first=True,
         said=words.said,
     )
@@ -145,10 +158,15 @@ def _bullets(words: Words) -> Layout:
     return Layout(
         head=(BLOCK_OPEN, *words.across),
         line=_bullet,
-        order=lambda item: (item.created_at, item.id),
+        order=_steady,
         said=words.said,
         more=words.more,
     )
+
+
+def _steady(item: MemoryItem, pinned: bool) -> tuple[bool, float, datetime, ItemId]:  # noqa: FBT001 - a sort key's arguments
+    """Pinned ones first, the most important of them first; then in the order they were made."""
+    return (not pinned, -item.importance if pinned else 0.0, item.created_at, item.id)
 
 
 def _bullet(item: MemoryItem) -> str:

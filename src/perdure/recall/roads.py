@@ -20,6 +20,7 @@ def fixed(policy: Policy) -> Policy:
     if road == "hybrid":
         return policy
     plain = policy.but(
+        search=policy.search.but(time_words=False),
         intent=policy.intent.but(enabled=False),
         gate=policy.gate.but(floor=0.0, min_relevance=0.0),
         topics=policy.topics.but(enabled=False),
@@ -27,10 +28,10 @@ def fixed(policy: Policy) -> Policy:
     )
     if road != "legacy":
         return plain.but(
-            search=policy.search.but(pinned=False, semantic=False, fulltext=False, episodes=False)
+            search=plain.search.but(pinned=False, semantic=False, fulltext=False, episodes=False)
         )
     return plain.but(
-        search=policy.search.but(
+        search=plain.search.but(
             pinned=False, fulltext=False, episodes=False,
             per_arm=policy.search.legacy_limit * LEGACY_ROWS,
         ),
@@ -68,4 +69,4 @@ def ordered(
     if road == "legacy" and "semantic" in arms:
         return by_relevance(merged), twins
     asks = intent(query.words.message) if policy.intent.enabled else Intent.MIXED
-    return rank(merged, query.at, query.scope, asks, policy), twins
+    return rank(merged, query.at, query.scope, asks, policy, times=query.times), twins

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import numpy as np
 
 from perdure import text
-from perdure.errors import DatabaseUnavailable, PerdureError, Unavailable
-from perdure.policy import SearchPolicy
+from perdure.errors import DatabaseUnavailable, Unavailable
+from perdure.policy import Policy
 from perdure.ports import (
     Corpus,
     Database,
     Embedder,
+    ItemFilter,
     Postings,
     Transaction,
     Vector,
     VectorIndex,
+    Vectors,
 )
-from perdure.recall.course import Course, Late
-from perdure.recall.episodes import Outlines, scores
-from perdure.recall.merge import by_id
+from perdure.recall.episodes import Outline, Outlines, hidden, scores
+from perdure.recall.past import believed, postings
 from perdure.recall.question import Asked, Query
-from perdure.recall.rank import by_relevance
-from perdure.recall.search import Hits, best, fulltext, semantic, sightings
+from perdure.recall.search import best, by_words, fulltext, semantic
 from perdure.recall.shelf import Shelf, Shelves
-from perdure.types import Found, MemoryItem, Preferences, Reason, Scope, Switches
+from perdure.types import Found, ItemId, MemoryItem, Preferences, Scope, Switches, Utterance
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,20 @@ class Owner:
 
     preferences: Preferences
     shelf: Shelf
-    seen: Mapping[str, MemoryItem]
+    seen: Mapping[ItemId, MemoryItem]
     """The rows that the scope may see, newest ``updated_at`` first."""
+    anew: frozenset[ItemId] | None = None
+    """Of an earlier time: the rows whose words no index has. None: the rows are today's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """What vectors say of memories."""
+
+    dense: Mapping[ItemId, float] | None = None
+    """Relevance of what is near the question; None: vectors do not answer."""
+    vectors: Mapping[ItemId, Vectors] = field(default_factory=dict)
+    """Stored vectors of what was found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,11 +68,19 @@ class Sources:
         """There is something to search by meaning with."""
         return self.switches.vectors and self.embedder is not None and self.index is not None
 
-    def owner(self, scope: Scope, defaults: Preferences) -> Owner:
-        """The user's switches and rows, as they are now."""
+    def owner(self, scope: Scope, policy: Policy, as_of: datetime | None = None) -> Owner:
+        """The user's switches as they are now, and the rows as they are or were."""
         with self.database.read() as tx:
-            shelf = self.shelves.of(tx, scope)
-            return Owner(tx.users.preferences(scope, defaults), shelf, shelf.seen_in(scope))
+            preferences = tx.users.preferences(scope, policy.defaults)
+            if as_of is None:
+                shelf = self.shelves.of(tx, scope)
+                return Owner(preferences, shelf, shelf.seen_in(scope))
+            everywhere = Scope(namespace=scope.namespace, user=scope.user)
+            rows = tx.items.every(everywhere, ItemFilter())
+            history = tx.audit.every(scope)
+        past = believed(rows, history, as_of, policy.item.normalisation)
+        shelf = Shelf.of(past.rows)
+        return Owner(preferences, shelf, shelf.seen_in(scope), past.anew)
 
     def vector(self, question: Asked, last_turn: float) -> Vector:
         """The vector to search with: the whole question, leaning to what was said last.
@@ -74,55 +95,80 @@ class Sources:
         length = float(np.linalg.norm(vector))
         return np.asarray(vector / length if length else vector, dtype=np.float32)
 
-    def hits(
+    # ── memories ─────────────────────────────────────────────────────────────────────────────────
+
+    def words(self, query: Query, owner: Owner) -> dict[ItemId, float]:
+        """Relevance by words of the memories that the scope may see."""
+        knobs, words = query.policy.search, query.words.whole
+        if owner.anew is not None:
+            terms = set(text.terms(words))
+            then = {ref: item.content for ref, item in owner.seen.items()}
+            return by_words(terms, postings(then, terms), knobs) if terms else {}
+        with self.database.read() as tx:
+            found = fulltext(tx, query.scope, words, knobs)
+        return {ref: relevance for ref, relevance in found.items() if ref in owner.seen}
+
+    def meaning(
         self,
-        tx: Transaction,
         query: Query,
         vector: Vector | None,
         owner: Owner,
-        also: Iterable[str] = (),
-    ) -> tuple[Hits, bool]:
-        """What vectors and words find among the owner's memories.
+        words: Mapping[ItemId, float],
+        also: Iterable[ItemId] = (),
+    ) -> Meant:
+        """Relevance by meaning, and the stored vectors of what was found.
 
         Args:
-            tx: to read in.
             query: what is asked.
-            vector: of the question; None searches by words alone.
+            vector: of the question; None finds nothing by meaning.
             owner: the user's rows.
+            words: what words found; its vectors are needed, and it has a meaning too.
             also: ids whose vectors are needed whether found or not.
 
-        Returns:
-            The hits, and whether the vector index failed.
+        Raises:
+            Unavailable: the vector index does not answer.
         """
-        scope, policy = query.scope, query.policy.search
-        words: dict[str, float] = {}
-        if policy.fulltext:
-            found = fulltext(tx, scope, query.words.whole, policy)
-            words = {ref: relevance for ref, relevance in found.items() if ref in owner.seen}
         if self.embedder is None or self.index is None or not self.switches.vectors:
-            return Hits(words=words), False
-        similarity = self.embedder.similarity
-        dense = None
-        try:
-            if vector is not None:
-                limit = policy.per_arm + len(owner.shelf) - len(owner.seen)
-                dense = semantic(tx, scope, vector, limit, index=self.index, similarity=similarity)
-            refs = {*(dense or ()), *best(words, policy.per_arm), *also}
-            vectors = self.index.get(tx, scope, Corpus.MEMORIES, sorted(refs))
-        except DatabaseUnavailable:
-            raise
-        except Unavailable:
-            return Hits(words=words), True
+            return Meant()
+        knobs, similarity = query.policy.search, self.embedder.similarity
+        dense: dict[ItemId, float] | None = None
+        if owner.anew is not None:
+            vectors = self._vectors_then(query, owner)
+            dense = {} if vector is not None else None
+        else:
+            with self.database.read() as tx:
+                if vector is not None:
+                    most = knobs.per_arm + len(owner.shelf) - len(owner.seen)
+                    dense = semantic(
+                        tx, query.scope, vector, most, index=self.index, similarity=similarity
+                    )
+                refs = {*(dense or ()), *best(words, knobs.per_arm), *also}
+                vectors = self.index.get(tx, query.scope, Corpus.MEMORIES, sorted(refs))
         if dense is not None and vector is not None:
             for ref in vectors.keys() - dense.keys():  # found by words, or wanted anyway
                 near = similarity.relevance(float((vectors[ref] @ vector).max()))
                 if near > 0:
                     dense[ref] = near
-        return Hits(dense=dense, words=words, vectors=vectors), False
+        return Meant(dense, vectors)
+
+    def _vectors_then(self, query: Query, owner: Owner) -> dict[ItemId, Vectors]:
+        """Vectors of the rows as they were; words that no index has are embedded now, in part."""
+        if self.index is None or self.embedder is None or owner.anew is None:
+            return {}
+        anew = [ref for ref in owner.seen if ref in owner.anew]
+        with self.database.read() as tx:
+            known = [ref for ref in owner.seen if ref not in owner.anew]
+            vectors = self.index.get(tx, query.scope, Corpus.MEMORIES, known)
+        some = anew[: query.policy.search.embedded_anew]
+        if some:
+            rows = self.embedder.embed([owner.seen[ref].content for ref in some], "add")
+            vectors |= {ref: rows[place : place + 1] for place, ref in enumerate(some)}
+        return vectors
+
+    # ── what was said ────────────────────────────────────────────────────────────────────────────
 
     def said(
         self,
-        tx: Transaction,
         query: Query,
         vector: Vector | None,
         limit: int,
@@ -132,107 +178,43 @@ class Sources:
         """Messages, best first; what is not above the average message is not found.
 
         Args:
-            tx: to read in.
             query: what is looked for; of one conversation if its scope names one.
             vector: of the question; None searches by words alone.
             limit: how many at most.
-            elsewhere: of all conversations but the one that the scope names.
+            elsewhere: of all conversations but the one that the scope names, with the messages
+                around each, to be quoted.
         """
         scope, policy, whole = query.scope, query.policy, query.words.whole
-        outline = self.outlines.of(tx, scope)
-        if not len(outline):
-            return []
         terms = set(text.terms(whole))
-        postings = Postings(texts=len(outline), average_length=0.0, found=())
-        if terms:
-            postings = tx.fulltext.postings(scope, Corpus.EPISODES, terms)
-        cosines = self._cosines(tx, scope, vector, min(len(outline), policy.episodes.candidates))
-        total = scores(outline, whole, postings, cosines, policy)
-        if scope.conversation is not None:
-            here = np.array([name == scope.conversation for name in outline.names])
-            total[here[list(outline.conversations)] == elsewhere] = 0.0
-        newest_last = np.argsort(total, kind="stable")
-        chosen = [outline.seqs[p] for p in newest_last[::-1][:limit] if total[p] > 0]
-        points = dict(zip(outline.seqs, total.tolist(), strict=True))
-        said = {one.seq: one for one in tx.messages.by_seq(scope, chosen)}
+        with self.database.read() as tx:
+            outline = self.outlines.of(tx, scope)
+            if not len(outline):
+                return []
+            found = Postings(texts=len(outline), average_length=0.0, found=())
+            if terms:
+                found = tx.fulltext.postings(scope, Corpus.EPISODES, terms)
+            most = min(len(outline), policy.episodes.candidates)
+            cosines = self._cosines(tx, scope, vector, most)
+            total = scores(outline, whole, found, cosines, policy, times=query.times)
+            total[hidden(outline, query, elsewhere=elsewhere)] = 0.0
+            best_last = np.argsort(total, kind="stable")
+            places = [int(p) for p in best_last[::-1][:limit] if total[p] > 0]
+            around = policy.episodes.around if elsewhere else 0
+            near = {place: outline.around(place, around) for place in places}
+            wanted = {outline.seqs[p] for place in places for p in (place, *near[place])}
+            said = {one.seq: one for one in tx.messages.by_seq(scope, wanted)}
+        half = policy.episodes.half_score
         return [
             Found(
                 item=None,
-                episode=said[seq],
-                score=points[seq] / (points[seq] + policy.episodes.half_score),
+                episode=said[outline.seqs[place]],
+                score=float(total[place] / (total[place] + half)),
                 arms=("episodes",),
+                around=_known(said, outline, near[place]),
             )
-            for seq in chosen
-            if seq in said
+            for place in places
+            if outline.seqs[place] in said
         ]
-
-    def memories(self, tx: Transaction, query: Query, vector: Vector | None) -> list[Found]:
-        """Memories that an arm finds, best first; nothing that has expired."""
-        policy, at = query.policy, query.at
-        knobs = policy.search
-        if not (knobs.semantic or knobs.fulltext):
-            return []
-        shelf = self.shelves.of(tx, query.scope)
-        owner = Owner(policy.defaults, shelf, shelf.seen_in(query.scope))
-        hits, _ = self.hits(tx, query, vector, owner)
-        arms = sightings(hits, owner.seen, (), at, knobs)
-        arms.pop("structured", None)
-        return [
-            Found(item=one.item, episode=None, score=one.relevance, arms=one.arms)
-            for one in by_relevance(by_id(arms))
-            if not (policy.item.expires and one.item.expired(at))
-        ]
-
-    def vector_in_time(
-        self, question: Asked, owner: Owner, policy: SearchPolicy, course: Course
-    ) -> Vector | None:
-        """The question's vector, made while no transaction is open; None: search without it."""
-        wanted = policy.episodes or (policy.semantic and owner.seen)
-        if not wanted or not question.whole:
-            return None
-        if not self.has_vectors:
-            course.degrade("semantic", Reason.VECTORS_OFF)
-            return None
-        with course.stage("embed"):
-            try:
-                return course.within(
-                    lambda: self.vector(question, policy.last_turn), policy.vector_ms / 1000
-                )
-            except Late:
-                course.degrade("semantic", Reason.SEARCH_LATE)
-            except PerdureError:
-                course.degrade("semantic", Reason.SEARCH_FAILED)
-        return None
-
-    def look(
-        self,
-        query: Query,
-        vector: Vector | None,
-        owner: Owner,
-        pins: Sequence[MemoryItem],
-        course: Course,
-    ) -> tuple[Hits, list[Found]]:
-        """What the arms of a recall find, in one transaction; nothing if that takes too long."""
-        policy, knobs = query.policy, query.policy.search
-        quotes = policy.budget.episodes if knobs.episodes else 0
-        if not query.words.whole or not (knobs.semantic or knobs.fulltext or quotes):
-            return Hits(dense={}), []
-
-        def reading() -> tuple[Hits, bool, list[Found]]:
-            ids = [item.id for item in pins]
-            with self.database.read() as tx:
-                hits, failed = self.hits(tx, query, vector, owner, ids)
-                said = self.said(tx, query, vector, quotes, elsewhere=True) if quotes else []
-                return hits, failed, said
-
-        try:
-            hits, failed, said = course.within(reading)
-        except Late:
-            course.degrade("search", Reason.SEARCH_LATE)
-            return Hits(dense={}), []
-        if failed:
-            course.degrade("semantic", Reason.SEARCH_FAILED)
-        return hits, [found for found in said if found.score >= policy.episodes.floor]
 
     def _cosines(
         self, tx: Transaction, scope: Scope, vector: Vector | None, limit: int
@@ -247,3 +229,11 @@ class Sources:
         except Unavailable:
             return None
         return {hit.ref: hit.similarity for hit in nearest}
+
+
+def _known(
+    said: Mapping[int, Utterance], outline: Outline, places: Collection[int]
+) -> tuple[Utterance, ...]:
+    """The messages at these places that are still there, oldest first."""
+    seqs: Sequence[int] = [outline.seqs[place] for place in places]
+    return tuple(said[seq] for seq in seqs if seq in said)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, select
+from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
 from perdure.store.columns import owned, whose
+from perdure.store.dialects import bunches
 from perdure.store.schema import audit_log
 from perdure.types import Actor, AuditEntry, Operation, Scope
 
 _ADD = insert(audit_log)
-_OF = (
-    select(audit_log)
-    .where(*owned(audit_log), audit_log.c.item_id == bindparam("item"))
-    .order_by(audit_log.c.id)
+_EVERY = select(audit_log).where(*owned(audit_log)).order_by(audit_log.c.id)
+_OF = _EVERY.where(audit_log.c.item_id == bindparam("item"))
+_SCRUB = (
+    update(audit_log)
+    .where(*owned(audit_log), audit_log.c.item_id.in_(bindparam("items", expanding=True)))
+    .values(before=None, after=None)
 )
 
 
@@ -49,20 +53,32 @@ class SqlAudit:
 
     def of(self, scope: Scope, item: str) -> list[AuditEntry]:
         """The history of one memory, oldest first."""
-        rows = self._connection.execute(_OF, {**whose(scope), "item": item})
-        return [
-            AuditEntry(
-                id=row.entry_id,
-                item=row.item_id,
-                namespace=row.namespace,
-                user=row.user_id,
-                operation=Operation(row.operation),
-                actor=Actor(row.actor),
-                reason=row.reason,
-                before=row.before,
-                after=row.after,
-                at=row.at,
-                trace=row.trace,
-            )
-            for row in rows
-        ]
+        return _entries(self._connection.execute(_OF, {**whose(scope), "item": item}))
+
+    def every(self, scope: Scope) -> list[AuditEntry]:
+        """The history of all memories of the owner, gone ones included, oldest first."""
+        return _entries(self._connection.execute(_EVERY, whose(scope)))
+
+    def scrub(self, scope: Scope, items: Collection[str]) -> None:
+        """Take the text out of the history of these memories; what happened to them stays."""
+        for some in bunches(items):
+            self._connection.execute(_SCRUB, {**whose(scope), "items": some})
+
+
+def _entries(rows: Iterable[Row[Any]]) -> list[AuditEntry]:
+    return [
+        AuditEntry(
+            id=row.entry_id,
+            item=row.item_id,
+            namespace=row.namespace,
+            user=row.user_id,
+            operation=Operation(row.operation),
+            actor=Actor(row.actor),
+            reason=row.reason,
+            before=row.before,
+            after=row.after,
+            at=row.at,
+            trace=row.trace,
+        )
+        for row in rows
+    ]

@@ -85,8 +85,12 @@ def micros(value: datetime) -> int:
 
 
 def moment(value: int) -> datetime:
-    """The moment so many microseconds after 1970."""
-    return _EPOCH + timedelta(microseconds=value)
+    """The moment so many microseconds after 1970; what no calendar has is its first or last."""
+    return _EPOCH + timedelta(microseconds=min(max(value, _FIRST), _LAST))
+
+
+_FIRST = micros(datetime.min.replace(tzinfo=UTC))
+_LAST = micros(datetime.max.replace(tzinfo=UTC))
 
 
 def _json(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
@@ -13,14 +13,16 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
 
-from perdure.errors import Corrupt, DatabaseUnavailable, Misconfigured
+from perdure.errors import Corrupt, DatabaseUnavailable, Misconfigured, Rejected
 from perdure.ports import Clock
 from perdure.store import migrations
 from perdure.store.audit import SqlAudit
+from perdure.store.feedback import SqlFeedback
 from perdure.store.fulltext import SqlFullText
 from perdure.store.items import SqlItems
 from perdure.store.jobs import SqlJobs
 from perdure.store.messages import SqlMessages
+from perdure.store.owners import SqlOwners
 from perdure.store.runtime import SqlRuntime
 from perdure.store.users import SqlUsers
 from perdure.store.vectors import SqlVectors
@@ -30,7 +32,12 @@ try:  # newer than what many systems bring along
 except ImportError:
     _newer_sqlite = None
 
-_PRAGMAS = ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON")
+_PRAGMAS = (
+    "journal_mode = WAL",
+    "synchronous = NORMAL",
+    "foreign_keys = ON",
+    "secure_delete = ON",  # what is gone is overwritten, not only let go
+)
 _CONNECTIONS = 32  # of one process, kept at most, for writing and for reading each
 _BROKEN = ("SQLITE_NOTADB", "SQLITE_CORRUPT")
 
@@ -39,6 +46,7 @@ class SqlTransaction:
     """`ports.Transaction` on one connection: every store sees the same unit of work."""
 
     def __init__(self, connection: Connection, clock: Clock) -> None:
+        self.connection = connection
         self.users = SqlUsers(connection, clock)
         self.vectors = SqlVectors(connection, self.users)
         self.fulltext = SqlFullText(connection, self.users)
@@ -47,6 +55,8 @@ class SqlTransaction:
         self.jobs = SqlJobs(connection)
         self.audit = SqlAudit(connection)
         self.runtime = SqlRuntime(connection)
+        self.feedback = SqlFeedback(connection)
+        self.owners = SqlOwners(connection)
 
 
 class SqlDatabase:
@@ -105,13 +115,45 @@ class SqlDatabase:
         with _translated(self._readers.url), self._readers.begin() as connection:
             yield SqlTransaction(connection, self._clock)
 
-    def joined(self, connection: Connection) -> SqlTransaction:
+    @property
+    def engine(self) -> Engine:
+        """The engine that writes, for a host's own tables; closed with the database.
+
+        It has our driver, and transactions that begin with ``BEGIN IMMEDIATE``.
+        """
+        return self._writers
+
+    def joined(
+        self, connection: Any, committed: Callable[[], None] | None = None
+    ) -> SqlTransaction:
         """The stores on a host's open connection, inside the transaction that the host began.
 
         The tables must be in that database (`migrate`). The host commits or rolls back; what its
-        driver raises comes out as it is. On SQLite the host's transaction must be a real one:
-        with the driver's own handling off and ``BEGIN IMMEDIATE`` sent, as SQLAlchemy describes.
+        driver raises comes out as it is.
+
+        Args:
+            connection: the host's, of SQLAlchemy.
+            committed: called once when the host commits through SQLAlchemy, just before the
+                database does it; whoever looks then waits for its lock, or looks again.
+
+        Raises:
+            Rejected: it is no such connection, each of its statements commits by itself, or it
+                goes through another copy of SQLite than ours: two in one process take each other's
+                locks away, which damages the file.
         """
+        if not isinstance(connection, Connection):
+            raise Rejected("Expected a Connection of SQLAlchemy.", field="connection")
+        driver: Any = connection.connection.dbapi_connection
+        if not isinstance(driver, _sqlite().Connection):
+            raise Rejected(
+                f"Its driver is not {_sqlite().__name__}; take the engine of the memory.",
+                field="connection",
+            )
+        connection.exec_driver_sql("SELECT 1")  # where the host has not begun yet, this begins
+        if driver.isolation_level is None and not driver.in_transaction:
+            raise Rejected("It has no transaction to join: send BEGIN.", field="connection")
+        if committed is not None:
+            event.listen(connection, "commit", lambda _: committed(), once=True)
         return SqlTransaction(connection, self._clock)
 
     def close(self) -> None:
@@ -155,6 +197,11 @@ def _parsed(url: str) -> URL:
     return parsed
 
 
+def _sqlite() -> ModuleType:
+    """The driver; one copy of SQLite for everybody in this process."""
+    return sqlite3 if _newer_sqlite is None else _newer_sqlite
+
+
 def _in_memory(url: URL) -> bool:
     return url.database in (None, "", ":memory:")
 
@@ -164,10 +211,9 @@ def _engine(url: URL, begin: str, busy_s: float, *, reads: bool = False) -> Engi
 
     A database in memory lives in its only connection, for which units of work wait in turn.
     """
-    driver: ModuleType = sqlite3 if _newer_sqlite is None else _newer_sqlite
     engine = create_engine(
         url,
-        module=driver,
+        module=_sqlite(),
         hide_parameters=True,
         connect_args={"isolation_level": None, "timeout": busy_s, "check_same_thread": False},
         poolclass=QueuePool,

@@ -49,6 +49,7 @@ _TEXT = Upsert(
     returning=(texts.c.id, texts.c.ref),
 )
 _TOKENS = insert(_terms).prefix_with("OR REPLACE")
+_COMPACT = insert(table("perdure_terms", column("perdure_terms"))).values(perdure_terms="optimize")
 _SIZES = select(func.count(), func.coalesce(func.sum(texts.c.length), 0)).where(*_OWNER)
 _FOUND = (
     select(_places.c.term, texts.c.ref, texts.c.length, func.count())
@@ -56,6 +57,7 @@ _FOUND = (
     .where(_places.c.term.in_(bindparam("tokens", expanding=True)), *_OWNER)
     .group_by(_places.c.term, _places.c.doc)
 )
+_ALL_REFS = select(texts.c.ref).where(*_OWNER)
 _IDS = select(texts.c.id).where(*_OWNER, _REFS)
 _FORGET_TOKENS = delete(_terms).where(_terms.c.rowid.in_(bindparam("ids", expanding=True)))
 _FORGET_TEXTS = delete(texts).where(texts.c.id.in_(bindparam("ids", expanding=True)))
@@ -107,6 +109,18 @@ class SqlFullText:
                 Posting(ref=ref, length=lengths[ref], counts=counts[ref]) for ref in sorted(counts)
             ),
         )
+
+    def refs(self, scope: Scope, corpus: Corpus) -> set[str]:
+        """What has terms, be it none at all."""
+        return set(self._connection.execute(_ALL_REFS, _names(scope, corpus)).scalars())
+
+    def compact(self) -> None:
+        """Leave nothing in the index of what was removed from it, whoever's it was.
+
+        fts5 only notes that a text is gone, and keeps its terms until lists are merged. Merging all
+        of them takes about 0.4 s for 100,000 messages.
+        """
+        self._connection.execute(_COMPACT)
 
     def remove(self, scope: Scope, corpus: Corpus, refs: Collection[str]) -> None:
         """Delete."""

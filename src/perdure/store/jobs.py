@@ -26,6 +26,10 @@ _RETRY = (
     .values(state=JobState.PENDING.value, retry_count=0)
 )
 _DROP = delete(jobs).where(_IDS, jobs.c.state != JobState.PROCESSING.value)
+_OVER = select(jobs.c.id, jobs.c.payload).where(
+    *owned(jobs), jobs.c.state.in_([state.value for state in JobState if state.finished])
+)
+_REWRITE = update(jobs).where(jobs.c.id == bindparam("of_id"))
 _FORGET = delete(jobs).where(
     jobs.c.state == JobState.SUCCESS.value, jobs.c.updated_at < bindparam("before")
 )
@@ -117,3 +121,17 @@ class SqlJobs(SqlLeases):
     def forget(self, before: datetime) -> int:
         """Remove jobs that succeeded before that time."""
         return self._connection.execute(_FORGET, {"before": before}).rowcount
+
+    def strip(self, scope: Scope, fields: Collection[str]) -> int:
+        """Take these fields out of the payloads of an owner's jobs that will not run by themselves.
+
+        Returns how many jobs had one.
+        """
+        kept = [
+            {"of_id": number, "payload": {k: v for k, v in payload.items() if k not in fields}}
+            for number, payload in self._connection.execute(_OVER, whose(scope)).all()
+            if not payload.keys().isdisjoint(fields)
+        ]
+        if kept:
+            self._connection.execute(_REWRITE, kept)
+        return len(kept)

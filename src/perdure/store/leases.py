@@ -133,8 +133,15 @@ class SqlLeases:
         """Keep the lease. False: the job was taken over."""
         return self._as_holder(_BEAT, job, {"lease_until": until})
 
-    def finish(self, job: Job, result: Mapping[str, Any], at: datetime) -> None:
-        """Done, in the transaction of the effect.
+    def finish(
+        self,
+        job: Job,
+        result: Mapping[str, Any],
+        at: datetime,
+        *,
+        without: Collection[str] = (),
+    ) -> None:
+        """Done, in the transaction of the effect; these fields of the payload are not kept.
 
         Raises:
             Fenced: another worker holds the job now; nothing of this transaction may stay.
@@ -144,6 +151,7 @@ class SqlLeases:
             "result": dict(result),
             "last_error": None,
             "updated_at": at,
+            **_stripped(job, without),
         }
         if not self._as_holder(_END, job, done):
             raise Fenced
@@ -164,10 +172,10 @@ class SqlLeases:
             },
         )
 
-    def bury(self, job: Job, error: str, at: datetime) -> bool:
-        """It failed for good."""
+    def bury(self, job: Job, error: str, at: datetime, *, without: Collection[str] = ()) -> bool:
+        """It failed for good; these fields of the payload are not kept."""
         dead = {"state": JobState.DEAD.value, "last_error": error[:ERROR], "updated_at": at}
-        return self._as_holder(_END, job, dead)
+        return self._as_holder(_END, job, {**dead, **_stripped(job, without)})
 
     def release(self, at: datetime) -> int:
         """Take back what dead workers held; each loses a try, and is dead without any left."""
@@ -200,3 +208,9 @@ def _bereft(row: Row[Any, Any, Any, Any], at: datetime) -> dict[str, Any]:
         "next_retry_at": None if spent else row.lease_until,
         "updated_at": at,
     }
+
+
+def _stripped(job: Job, without: Collection[str]) -> dict[str, Any]:
+    """The payload as it is kept, where that is not as it is."""
+    kept = {name: value for name, value in job.payload.items() if name not in without}
+    return {"payload": kept} if len(kept) < len(job.payload) else {}

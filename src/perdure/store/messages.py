@@ -70,6 +70,12 @@ _OUTLINE = (
     .where(*_OWNER)
     .order_by(messages.c.id)
 )
+_BINDINGS = select(
+    conversations.c.conversation_id,
+    conversations.c.project,
+    conversations.c.assistant,
+    conversations.c.run,
+).where(*owned(conversations))
 _STATE_KEY = (
     *owned(conversations),
     conversations.c.conversation_id == bindparam("conversation"),
@@ -159,6 +165,7 @@ class SqlMessages:
                     "chars": len(message.content),
                     "at": message.at or at,
                     "trace": trace,
+                    "kept_at": at,
                 }
                 for name, message in said.items()
             ],
@@ -227,6 +234,17 @@ class SqlMessages:
         rows = self._connection.execute(_OUTLINE, whose(scope)).all()
         return [(seq, conversation, speaker, at) for seq, conversation, speaker, at in rows]
 
+    def bindings(self, scope: Scope) -> dict[str, Scope]:
+        """Where each conversation of the owner took place: its project, assistant and run."""
+        rows = self._connection.execute(_BINDINGS, whose(scope)).all()
+        return {
+            row.conversation_id: Scope(
+                namespace=scope.namespace, user=scope.user, project=row.project,
+                assistant=row.assistant, run=row.run,
+            )
+            for row in rows
+        }  # fmt: skip
+
     def learnt(self, scope: Scope, conversation: str, upto: int) -> None:
         """Move the watermark forward, never back."""
         self._connection.execute(_LEARNT, {**_here(scope, conversation), "upto": upto})
@@ -236,17 +254,20 @@ class SqlMessages:
         scope: Scope,
         *,
         before: datetime | None = None,
+        kept_before: datetime | None = None,
         upto: int | None = None,
         conversation: str | None = None,
     ) -> int:
         """Delete messages for good, with their vectors and search terms.
 
-        A message goes that meets every condition; without a condition nothing goes. The watermark
-        of the conversation stays.
+        A message goes that meets every condition; without a condition nothing goes. ``before`` is
+        when it was said, ``kept_before`` when it came in. The watermark of the conversation stays.
         """
         wanted = []
         if before is not None:
             wanted.append(messages.c.at < before)
+        if kept_before is not None:
+            wanted.append(messages.c.kept_at < kept_before)
         if upto is not None:
             wanted.append(messages.c.id <= upto)
         if conversation is not None:

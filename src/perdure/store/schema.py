@@ -68,11 +68,13 @@ messages = Table(
     Column("chars", Integer, nullable=False),
     Column("at", Moment, nullable=False),
     Column("trace", String(ID), nullable=False),
+    Column("kept_at", Moment),  # when it came in; never empty, but younger than the table
     UniqueConstraint(
         "namespace", "user_id", "conversation_id", "message_id", name="uq_perdure_messages_message"
     ),
     Index("ix_perdure_messages_conversation", "namespace", "user_id", "conversation_id", "id"),
     Index("ix_perdure_messages_trace", "trace"),
+    Index("ix_perdure_messages_kept_at", "namespace", "kept_at"),
     sqlite_autoincrement=True,
 )
 
@@ -140,6 +142,7 @@ memories = Table(
     ),
     Index("ix_perdure_memories_source_message", "namespace", "user_id", "source_message_id"),
     Index("ix_perdure_memories_expires_at", "expires_at"),
+    Index("ix_perdure_memories_expiry", "namespace", "status", "expires_at"),
 )
 
 tombstones = Table(
@@ -152,6 +155,16 @@ tombstones = Table(
     Column("at", Moment, nullable=False),
     PrimaryKeyConstraint("namespace", "user_id", "content_hash", "conversation_id", "message_id"),
     Index("ix_perdure_tombstones_message", "namespace", "user_id", "message_id"),
+)
+
+deletions = Table(
+    "perdure_deletions",  # deleted memories whose text is still somewhere
+    metadata,
+    *owner(),
+    Column("item_id", String(ID), nullable=False),
+    Column("at", Moment, nullable=False),
+    PrimaryKeyConstraint("namespace", "user_id", "item_id"),
+    Index("ix_perdure_deletions_at", "namespace", "at"),
 )
 
 jobs = Table(
@@ -202,6 +215,22 @@ audit_log = Table(
     Column("at", Moment, nullable=False),
     Column("trace", String(ID)),
     Index("ix_perdure_audit_log_item", "namespace", "user_id", "item_id", "id"),
+    sqlite_autoincrement=True,
+)
+
+feedback = Table(
+    "perdure_feedback",
+    metadata,
+    number(),
+    *owner(),
+    Column("trace", String(ID), nullable=False),
+    Column("item_id", String(ID), nullable=False),
+    Column("verdict", String(WORD), nullable=False),
+    Column("at", Moment, nullable=False),
+    UniqueConstraint(
+        "namespace", "user_id", "item_id", "trace", "verdict", name="uq_perdure_feedback_verdict"
+    ),
+    Index("ix_perdure_feedback_at", "namespace", "at", "verdict"),
     sqlite_autoincrement=True,
 )
 

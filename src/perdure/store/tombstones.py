@@ -1,4 +1,4 @@
-"""What was deleted: hashes, message ids and times, never a text."""
+"""What was deleted: hashes, message ids and times, never a text; and whose text is still there."""
 
 from __future__ import annotations
 
@@ -9,13 +9,22 @@ from sqlalchemy import Connection, bindparam, delete, func, select
 
 from perdure.store.columns import owned, whose
 from perdure.store.dialects import Upsert, bunches
-from perdure.store.schema import tombstones
+from perdure.store.schema import deletions, tombstones
 from perdure.types import MemoryItem, Scope
 
 _BURY = Upsert(
     tombstones,
     ("namespace", "user_id", "content_hash", "conversation_id", "message_id"),
     lambda new: {"at": new["at"]},
+)
+_DELETED = Upsert(deletions, ("namespace", "user_id", "item_id"), lambda new: {"at": new["at"]})
+_UNSCRUBBED = (
+    select(deletions.c.item_id)
+    .where(*owned(deletions), deletions.c.at <= bindparam("before"))
+    .order_by(deletions.c.item_id)
+)
+_SCRUBBED = delete(deletions).where(
+    *owned(deletions), deletions.c.item_id.in_(bindparam("ids", expanding=True))
 )
 _OWNER = owned(tombstones)
 _STATEMENTS = select(tombstones.c.content_hash, tombstones.c.at).where(
@@ -39,14 +48,21 @@ class SqlTombstones:
         self._connection = connection
 
     def bury(self, scope: Scope, item: MemoryItem, at: datetime) -> None:
-        """Leave a tombstone: the hash, the source messages and the time, never the text."""
+        """Leave a tombstone: the hash, the source messages and the time, never the text.
+
+        That the text is still to be scrubbed is noted apart, by id: the statement may be made
+        again, and forgotten as a tombstone, before that.
+        """
+        owner = {"namespace": scope.namespace, "user_id": scope.user}
+        self._connection.execute(
+            _DELETED.on(self._connection), {**owner, "item_id": item.id, "at": at}
+        )
         sources = [(item.origin.conversation or "", message) for message in item.origin.messages]
         self._connection.execute(
             _BURY.on(self._connection),
             [
                 {
-                    "namespace": scope.namespace,
-                    "user_id": scope.user,
+                    **owner,
                     "content_hash": item.content_hash,
                     "conversation_id": conversation,
                     "message_id": message,
@@ -85,3 +101,16 @@ class SqlTombstones:
     def unbury(self, scope: Scope, content_hash: str) -> None:
         """Forget that it was deleted: a person brought it back."""
         self._connection.execute(_UNBURY, {**whose(scope), "statement": content_hash})
+
+    def unscrubbed(self, scope: Scope, before: datetime) -> list[str]:
+        """Ids of the memories buried up to then whose text was not scrubbed since, sorted.
+
+        One of them may live again: its row says so.
+        """
+        found = self._connection.execute(_UNSCRUBBED, {**whose(scope), "before": before})
+        return list(found.scalars())
+
+    def scrubbed(self, scope: Scope, ids: Collection[str]) -> None:
+        """Nothing is left to scrub of these."""
+        for some in bunches(ids):
+            self._connection.execute(_SCRUBBED, {**whose(scope), "ids": some})

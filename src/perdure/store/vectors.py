@@ -28,6 +28,7 @@ _READ = (
     .where(*_OWNER, vectors.c.model == bindparam("of_model"))
     .order_by(vectors.c.ref)
 )
+_REFS = select(vectors.c.ref).where(*_OWNER).distinct()
 _REMOVE = delete(vectors).where(*_OWNER, vectors.c.ref.in_(bindparam("refs", expanding=True)))
 
 
@@ -78,6 +79,11 @@ class SqlVectors:
         return VectorRows(
             refs=refs, matrix=matrix.reshape(len(refs), dimension).astype(np.float32, copy=False)
         )
+
+    def refs(self, scope: Scope, corpus: Corpus) -> set[str]:
+        """What has vectors, whatever the model."""
+        owner = {**whose(scope), "in_corpus": corpus.value}
+        return set(self._connection.execute(_REFS, owner).scalars())
 
     def remove(self, scope: Scope, corpus: Corpus, refs: Collection[str]) -> int:
         """Delete, whatever the model. Returns how many rows went."""

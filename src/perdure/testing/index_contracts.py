@@ -43,6 +43,7 @@ class MessageStoreContract:
                 (seqs[2], "c", "user"),
                 (other[0].seq, "d", "user"),
             ]
+            assert tx.messages.bindings(ANN) == {"c": ANN.within(project="p"), "d": ANN}
             state = tx.messages.conversation(ANN, "c")
         assert seqs == sorted(set(seqs))
         assert (first[0].at, first[1].at) == (later(-60), NOW)

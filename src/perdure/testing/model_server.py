@@ -27,6 +27,7 @@ from perdure.testing.replies import (
 __all__ = ["Fault", "ModelReply", "ModelServer", "Request", "busy", "failing", "refusing"]
 
 CHAT, EMBEDDINGS, MODELS = "/v1/chat/completions", "/v1/embeddings", "/v1/models"
+RERANK = "/v1/rerank"
 DIMENSION = 64  # of the embeddings it gives
 
 
@@ -51,6 +52,7 @@ class ModelServer:
         embed: Callable[[str], Sequence[float]] = lambda said: word_vector(
             said, DIMENSION
         ).tolist(),
+        rerank: Callable[[Request], ModelReply | str] | None = None,
         models: Sequence[str] = (),
         api_key: str | None = None,
         refuses: Collection[str] = (),
@@ -65,6 +67,8 @@ class ModelServer:
             embeddings: replies to embedding requests in order, for their faults; None among them,
                 and what comes after them, is answered with vectors.
             embed: the vector of a text.
+            rerank: answers requests for a ranking with a reply or the bytes of one as a text; None
+                ranks by words, in the shape of Cohere and Jina.
             models: the models there are; others are 404. Empty: any.
             api_key: the key that must be sent; else 401. None: any or none.
             refuses: parameters and reply formats that are answered with 400, for example
@@ -73,6 +77,7 @@ class ModelServer:
         """
         self._models = models
         self._embed = embed
+        self._rerank = rerank or ranking
         self._script = list(script)
         self._rule = rule
         self._embeddings = list(embeddings)
@@ -126,6 +131,8 @@ class ModelServer:
                 return refused
             if request.path == MODELS:
                 return _model_list(self._models or ("scripted",))
+            if request.path == RERANK:
+                return self._rerank(request)
             if request.path == EMBEDDINGS:
                 line = self._embeddings.pop(0) if self._embeddings else None
                 return _vectors(request, self._embed) if line is None else ModelReply.of(line)
@@ -136,7 +143,7 @@ class ModelServer:
 
     def _refused(self, request: Request) -> ModelReply | None:
         """What is wrong with the request itself, as a reply."""
-        if request.path not in (CHAT, EMBEDDINGS, MODELS):
+        if request.path not in (CHAT, EMBEDDINGS, MODELS, RERANK):
             return ModelReply(status=404, content="Not found.")
         if self._api_key and request.headers.get("authorization") != f"Bearer {self._api_key}":
             return ModelReply(status=401, content="Incorrect API key provided.")
@@ -155,6 +162,15 @@ class ModelServer:
 def _model_list(names: Sequence[str]) -> str:
     listed = [{"id": name, "object": "model", "created": 0, "owned_by": "you"} for name in names]
     return as_json({"object": "list", "data": listed})
+
+
+def ranking(request: Request) -> str:
+    """The documents of a request, the one that shares most words with the query first."""
+    query = word_vector(str(request.body.get("query", "")), DIMENSION)
+    opinions = [float(word_vector(d, DIMENSION) @ query) for d in request.body["documents"]]
+    best = sorted(range(len(opinions)), key=lambda place: -opinions[place])
+    results = [{"index": place, "relevance_score": opinions[place]} for place in best]
+    return as_json({"model": request.body.get("model"), "results": results})
 
 
 def _vectors(request: Request, embed: Callable[[str], Sequence[float]]) -> str:

@@ -1,6 +1,6 @@
 """The shared words: who is meant, what was said, what is remembered, and what became of it."""
 
-from perdure.types.answer import Answer, Degraded, Dropped, Found, Kept, Score
+from perdure.types.answer import Answer, Degraded, Dropped, Found, Kept
 from perdure.types.checks import (
     MAX_BINDING,
     MAX_MESSAGE,
@@ -11,11 +11,14 @@ from perdure.types.checks import (
     Word,
     aware,
     identifier,
+    just_after,
     new_id,
     one_of,
     optional_identifier,
 )
 from perdure.types.decision import Action, Candidate, Change, Decision, Refused
+from perdure.types.explained import Considered, Place, Score, Stage
+from perdure.types.feedback import Feedback, Verdict
 from perdure.types.history import Actor, AuditEntry, Operation
 from perdure.types.item import (
     Kind,
@@ -45,10 +48,12 @@ __all__ = [
     "AuditEntry",
     "Candidate",
     "Change",
+    "Considered",
     "ConversationKind",
     "Decision",
     "Degraded",
     "Dropped",
+    "Feedback",
     "Found",
     "ItemId",
     "Job",
@@ -64,6 +69,7 @@ __all__ = [
     "Operation",
     "Origin",
     "Outcome",
+    "Place",
     "Preferences",
     "Promise",
     "Reason",
@@ -75,16 +81,19 @@ __all__ = [
     "Scope",
     "Score",
     "Source",
+    "Stage",
     "Status",
     "Switches",
     "Trace",
     "Turn",
     "Utterance",
     "VectorStatus",
+    "Verdict",
     "Word",
     "aware",
     "content_hash",
     "identifier",
+    "just_after",
     "new_id",
     "one_of",
     "optional_identifier",

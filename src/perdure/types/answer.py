@@ -6,22 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from perdure.text import Language
 from perdure.types.checks import Trace
+from perdure.types.explained import Considered, Score, table
 from perdure.types.item import MemoryItem
 from perdure.types.reason import Reason
 from perdure.types.said import Role, Utterance
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
-    """A score that explains itself: its terms add up to the total."""
-
-    terms: Mapping[str, float]
-
-    @property
-    def total(self) -> float:
-        """The sum of the terms."""
-        return sum(self.terms.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +23,8 @@ class Found:
     score: float
     """Similarity to the query, 0..1."""
     arms: tuple[str, ...]
+    around: tuple[Utterance, ...] = ()
+    """Of a quoted message, those next to it that are quoted with it, oldest first."""
 
     @property
     def content(self) -> str:
@@ -82,6 +74,18 @@ class Answer:
     """Milliseconds by stage."""
     episodes: tuple[Found, ...] = ()
     """Messages of earlier conversations that the text quotes, where the policy wants them."""
+    considered: tuple[Considered, ...] = ()
+    """Every memory that was considered, best first; only where ``explain`` asked for it."""
+
+    def table(self, language: Language = "en", chars: int = 80) -> str:
+        """What became of each memory that was considered, as plain text, one a line.
+
+        Args:
+            language: of the headings.
+            chars: characters of a memory that are shown.
+        """
+        failed = [f"{one.part}: {one.reason}" for one in self.degraded]
+        return "\n".join([table(self.considered, language, chars), *failed])
 
     def as_system(self, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """The conversation with this answer as a system message behind the host's own rules.
@@ -103,20 +107,27 @@ class Answer:
         return placed
 
     def as_supplement(self, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """The conversation with this answer at the end of its last message.
+        """The conversation with this answer at the end of the last message of the user.
 
-        For agents that build their own prompt; see `as_system` for arguments and result.
+        For agents that build their own prompt, where tool calls and results may stand behind what
+        the user said. A conversation in which the user says nothing gets one more message.
+
+        See `as_system` for arguments and result.
         """
         placed = [dict(message) for message in messages]
-        if placed and self._fits(placed):
-            content = placed[-1].get("content")
-            placed[-1]["content"] = (
-                [*content, {"type": "text", "text": self.text}]
-                if isinstance(content, list | tuple)
-                else f"{content}\n\n{self.text}"
-                if content
-                else self.text
-            )
+        if not placed or not self._fits(placed):
+            return placed
+        spoken = [message for message in placed if message.get("role") == Role.USER.value]
+        if not spoken:
+            return [*placed, {"role": Role.USER.value, "content": self.text}]
+        content = spoken[-1].get("content")
+        spoken[-1]["content"] = (
+            [*content, {"type": _part_type(content), "text": self.text}]
+            if isinstance(content, list | tuple)
+            else f"{content}\n\n{self.text}"
+            if content
+            else self.text
+        )
         return placed
 
     def _fits(self, messages: Sequence[Mapping[str, Any]]) -> bool:
@@ -132,6 +143,12 @@ class Answer:
 _RULES = frozenset({"system", "developer"})
 _REPLIES = frozenset({"assistant", "tool", "function"})
 """What a model or a tool writes may quote our mark; that places nothing."""
+
+
+def _part_type(parts: Sequence[Any]) -> str:
+    """What a part of text is called among these: chats and responses differ."""
+    types = [part.get("type") for part in parts if isinstance(part, Mapping) and "text" in part]
+    return str(types[-1]) if types and types[-1] else "text"
 
 
 def _written(content: Any) -> str:

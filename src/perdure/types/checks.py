@@ -46,6 +46,12 @@ def aware(value: datetime, where: str) -> datetime:
         raise Rejected("There is no such time in UTC.", field=where) from None
 
 
+def just_after(at: datetime, than: datetime) -> datetime:
+    """``at``, or the next moment after ``than`` if that is later; every change moves a time."""
+    last = datetime.max.replace(tzinfo=UTC)
+    return at if at > than else than + min(datetime.resolution, last - than)
+
+
 def identifier(value: Any, where: str, limit: int) -> str:
     """An id as the caller means it, exactly: no trimming, no folding.
 

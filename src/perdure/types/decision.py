@@ -53,6 +53,8 @@ class Decision:
     action: Action
     candidate: Candidate
     reference: int | None = None
+    direct: bool = False
+    """The user said so in as many words; only then may what a person wrote be superseded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

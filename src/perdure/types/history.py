@@ -20,6 +20,7 @@ class Operation(StrEnum):
     ARCHIVE = "archive"
     DELETE = "delete"
     MERGE = "merge"
+    ACCEPT = "accept"
 
 
 class Actor(StrEnum):

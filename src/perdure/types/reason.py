@@ -20,6 +20,7 @@ class Reason(StrEnum):
     NOT_ENOUGH_NEW = "NOT_ENOUGH_NEW"
     NOTHING_SAID = "NOTHING_SAID"
     ALREADY_LEARNT = "ALREADY_LEARNT"
+    REPLY_UNUSABLE = "REPLY_UNUSABLE"  # given up, as the policy says; never "nothing to remember"
     # a candidate is refused
     EMPTY = "EMPTY"
     TOO_LONG = "TOO_LONG"
@@ -42,6 +43,8 @@ class Reason(StrEnum):
     CAPACITY = "CAPACITY"
     CHANGED_MEANWHILE = "CHANGED_MEANWHILE"
     REPEATED = "REPEATED"
+    KNOWN = "KNOWN"
+    LOSES_DETAILS = "LOSES_DETAILS"
     # a memory is left out of an answer
     LOW_SCORE = "LOW_SCORE"
     LOW_CONFIDENCE = "LOW_CONFIDENCE"

@@ -149,9 +149,12 @@ class Turn:
         identifier(self.conversation, "conversation", MAX_BINDING)
         if not self.messages:
             raise Rejected("A turn needs at least one message.", field="messages")
+        said: dict[str, Message] = {}
         for number, message in enumerate(self.messages):
             if not isinstance(message, Message):
                 raise Rejected("Expected a Message.", field=f"messages[{number}]")
+            if message.id is not None and said.setdefault(message.id, message) != message:
+                raise Rejected("Another message has this id.", field=f"messages[{number}].id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,10 +59,10 @@ class _Vectors:
 class Filler:
     """The handler of ``embed`` jobs. Doing one twice does no harm.
 
-    The payload names memories, ``{"items": [ids]}``, or the messages of one capture,
-    ``{"conversation": id, "trace": trace}``, or both. Without an embedder what was said is found
-    by its words alone; when the embedder does not answer, words come first and a second job makes
-    the vectors.
+    The payload names memories, ``{"items": [ids]}``, messages by place, ``{"messages": [seqs]}``,
+    or the messages of one capture, ``{"conversation": id, "trace": trace}``, or several of these.
+    Without an embedder what was said is found by its words alone; when the embedder does not
+    answer, words come first and a second job makes the vectors.
     """
 
     database: Database
@@ -91,10 +91,12 @@ class Filler:
 
     def _read(self, job: Job) -> _Work:
         ids = job.payload.get("items", [])
+        seqs = job.payload.get("messages", [])
         conversation = job.payload.get("conversation", "")
         trace = job.payload.get("trace", "")
-        if not isinstance(ids, list) or not (ids or (conversation and trace)):
-            raise Rejected("Expected items, or a conversation and a trace.", field="payload")
+        lists = isinstance(ids, list) and isinstance(seqs, list)
+        if not lists or not (ids or seqs or (conversation and trace)):
+            raise Rejected("Expected items, messages, or one capture.", field="payload")
         with self.database.read() as tx:
             return _Work(
                 items=tuple(
@@ -105,8 +107,11 @@ class Filler:
                 ),
                 said=tuple(
                     one
-                    for one in tx.messages.turn(job.scope, conversation, trace)
-                    if one.role in _SPOKEN and one.content.strip()
+                    for one in (
+                        *tx.messages.turn(job.scope, conversation, trace),
+                        *tx.messages.by_seq(job.scope, seqs),
+                    )
+                    if findable(one)
                 ),
             )
 
@@ -128,12 +133,13 @@ class Filler:
         self, tx: Transaction, scope: Scope, work: _Work, vectors: _Vectors | None
     ) -> Mapping[str, Any]:
         """What still stands as it was read; whatever was changed meanwhile has its own job."""
-        known = {item.id: item.content for item in tx.items.get(scope, [i.id for i in work.items])}
+        now = tx.items.get(scope, [item.id for item in work.items])
+        known = {item.id: item.content for item in now if item.status is not Status.DELETED}
         items = [item for item in work.items if known.get(item.id) == item.content]
         still = {one.seq for one in tx.messages.by_seq(scope, [one.seq for one in work.said])}
         said = [one for one in work.said if one.seq in still]
         tx.fulltext.index(
-            scope, Corpus.EPISODES, {str(one.seq): text.terms(searchable(one)) for one in said}
+            scope, Corpus.EPISODES, {str(one.seq): terms(one, self.policy) for one in said}
         )
         if vectors is None or self.index is None:
             return {"items": 0, "messages": len(said), "vectors": False}
@@ -165,9 +171,20 @@ class Filler:
 # ── the texts by which something is found ────────────────────────────────────────────────────────
 
 
+def findable(said: Utterance) -> bool:
+    """Somebody said something in it."""
+    return said.role in _SPOKEN and bool(said.content.strip())
+
+
 def searchable(said: Utterance) -> str:
     """The text by which a message is found, by its words and by its meaning."""
     return f"{said.name}: {said.content}" if said.name else said.content
+
+
+def terms(said: Utterance, policy: CapturePolicy) -> list[str]:
+    """The terms by which a message is found: its words and, in UTC, the day it was said."""
+    words = text.terms(searchable(said))
+    return [*words, *text.date_terms(said.at.date())] if policy.episode_dates else words
 
 
 def parts(said: Utterance, policy: CapturePolicy) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -105,10 +106,16 @@ class TableIndex:
     ) -> dict[str, Vectors]:
         """The stored vectors of these refs."""
         loaded = self._load(tx, scope, corpus)
-        wanted = set(refs)
+        places = ((ref, bisect_left(loaded.refs, ref)) for ref in refs)
         return {
-            ref: loaded.parts(number) for number, ref in enumerate(loaded.refs) if ref in wanted
+            ref: loaded.parts(number)
+            for ref, number in places
+            if number < len(loaded.refs) and loaded.refs[number] == ref
         }
+
+    def refs(self, tx: Transaction, scope: Scope, corpus: Corpus) -> set[str]:
+        """What of the owner it can find."""
+        return set(self._load(tx, scope, corpus).refs)
 
     def remove(self, tx: Transaction, scope: Scope, corpus: Corpus, refs: Collection[str]) -> None:
         """Delete."""

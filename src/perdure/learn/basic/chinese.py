@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import regex
 
+from perdure.learn.basic.chinese_days import CHINESE_DAYS
 from perdure.learn.basic.chinese_orders import asked
 from perdure.learn.basic.chinese_rules import known, statement
 from perdure.learn.basic.chinese_wording import VOCABULARY
@@ -171,4 +172,5 @@ CHINESE = Grammar(
     asked=asked,
     personal=personal,
     sensitivity=sensitivity,
+    days=CHINESE_DAYS,
 )

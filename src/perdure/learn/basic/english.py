@@ -5,6 +5,7 @@ from __future__ import annotations
 import regex
 
 from perdure.learn.basic import english_frames, english_words
+from perdure.learn.basic.english_days import ENGLISH_DAYS
 from perdure.learn.basic.english_orders import asked
 from perdure.learn.basic.english_rules import known, statement
 from perdure.learn.basic.english_wording import as_i, first_person
@@ -249,4 +250,5 @@ ENGLISH = Grammar(
     asked=asked,
     personal=personal,
     sensitivity=sensitivity,
+    days=ENGLISH_DAYS,
 )

@@ -59,7 +59,7 @@ PASTED = (
         r"|transcript|chat|log|quote|poem|song|story)\b(?! is\b)[^.!?\n:]{0,40}:(?![\d/])"
     ),
     # as in "lyrics:", "Bo wrote:" or "the following:"
-    _re(r"\b(lyrics|wrote|writes|says|said|following|below)\b[^.!?\n:]{0,20}:(?![\d/])"),
+    _re(r"\b(lyrics|(?<!\bI )(wrote|writes|says|said)|following|below)\b[^.!?\n:]{0,20}:(?![\d/])"),
     # headers of a mail
     _re(r"(?m)^(from|subject|to|date|发件人|收件人|主题|日期)[ \t]*[:：].*$"),
     # 把这句话翻译成法语：, 帮我回复：

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 
 from perdure import text
+from perdure.learn import secret
+from perdure.learn.basic.dates import Dated, Tense, resolve
 from perdure.learn.basic.own_words import own_words
 from perdure.learn.basic.rules import EXPLICIT, WEIGHTS, Clause, Grammar, Statement, Weight
 from perdure.learn.extract import Extracted
@@ -45,15 +47,25 @@ def extract_basic(said: Sequence[Utterance], at: datetime) -> Extracted:
 
 def _read(one: Utterance, at: datetime) -> Iterator[tuple[Candidate, Reason | None]]:
     """Each clause of a message that is a statement or looks like one, with the verdict on it."""
+    secrets = secret.values([one.content])
     for sentence in own_words(one.content):
         if len(sentence.text) > LONGEST_SENTENCE:
             continue
-        grammar = _grammar(sentence.text)
+        if sentence.reason is None and _tells(sentence.text, secrets):
+            # The screen refuses it, so that whoever told a secret hears that it is not kept.
+            yield Candidate(content=sentence.text, messages=(one.id,)), None
+        grammar = grammar_of(sentence.text)
         for clause in grammar.clauses(sentence.text):
-            yield from _judge(one, clause, sentence.reason, grammar, at)
+            if not _tells(clause.text, secrets):
+                yield from _judge(one, clause, sentence.reason, grammar, at)
 
 
-def _grammar(sentence: str) -> Grammar:
+def _tells(said: str, secrets: frozenset[str]) -> bool:
+    """Does it tell a secret, by itself or with what stands beside it?"""
+    return secret.has_secret(said) or secret.repeats(said, secrets)
+
+
+def grammar_of(sentence: str) -> Grammar:
     """What reads this sentence; 我用 TypeScript is Chinese, however few of its letters are."""
     if text.language(sentence) == "zh" or "我" in sentence:
         from perdure.learn.basic.chinese import CHINESE  # noqa: PLC0415 - slow to compile
@@ -62,6 +74,11 @@ def _grammar(sentence: str) -> Grammar:
     from perdure.learn.basic.english import ENGLISH  # noqa: PLC0415 - slow to compile
 
     return ENGLISH
+
+
+def dated(statement: str, day: date) -> Dated:
+    """The statement with days that are relative to this one resolved, and the last it names."""
+    return resolve(statement, day, Tense.LASTING, grammar_of(statement).days)
 
 
 def _judge(
@@ -105,12 +122,12 @@ def _candidate(statement: Statement, clause: Clause, one: Utterance, grammar: Gr
         importance=weight.importance,
         sensitivity=grammar.sensitivity(statement.content),
         explicit=clause.explicit,
-        expires_at=_end(statement.until) if statement.kind is Kind.TODO_HINT else None,
+        expires_at=end_of(statement.until) if statement.kind is Kind.TODO_HINT else None,
         messages=(one.id,),
     )
 
 
-def _end(last: date | None) -> datetime | None:
+def end_of(last: date | None) -> datetime | None:
     """The moment from which a plan is over."""
     if last is None or last > date.max - 2 * GRACE:
         return None

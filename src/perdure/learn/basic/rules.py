@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import regex
 
-from perdure.learn.basic.dates import Tense
+from perdure.learn.basic.dates import Calendar, Tense
 from perdure.types import Kind, Level, Reason
 
 Objections: TypeAlias = Sequence[tuple[Reason, "regex.Pattern[str]"]]
@@ -54,6 +54,8 @@ class Grammar:
     """Could a clause be taken for a statement about the person? If not, it is not even refused."""
     sensitivity: Callable[[str], int]
     """0 ordinary, 1 contact data, 2 health, finance and identity documents."""
+    days: Calendar
+    """How it names days."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,114 @@
+"""How much of what is injected stays the same from turn to turn, for the sake of prompt caches.
+
+A conversation of fifty turns, in English and in Chinese, with one person of thirty-five memories;
+every ten turns one more is remembered. A turn is unchanged if its text begins with the whole pinned
+part of the turn before: head, constraints and sure preferences.
+
+    python bench/prefix.py [--json FILE] [--quick]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from statistics import mean
+from typing import Any
+
+from measures import arguments, report
+from notes import LANGUAGES, Note, listed, notes, opened, remember
+from perdure import Answer, Kind, Memory, Scope
+from perdure.types import Kept
+
+BOUND = 95.0
+EVERY = 10  # turns between two new memories
+SURE = {"confidence": 0.9}
+SMALL_TALK = {
+    "en": ("ok", "Thanks!", "Good morning", "Hm, and why?", "👍"),
+    "zh": ("好的", "ok", "谢谢！", "早上好", "👍"),
+}
+
+
+def questions(asked: Sequence[Note], language: str, turns: int) -> Iterator[str]:
+    """What is said in each turn: questions of all sorts, now and then small talk."""
+    for turn in range(turns):
+        if turn % 7 == 3:
+            yield SMALL_TALK[language][turn // 7 % len(SMALL_TALK[language])]
+        else:
+            yield asked[(turn * 17) % len(asked)].asks[language]
+
+
+def converse(memory: Memory, every: Sequence[Note], language: str, turns: int) -> dict[str, Any]:
+    """One conversation, turn by turn."""
+    scope = Scope(user=language)
+    kept = [note for note in every if note.said]
+    later = [kept.pop(place) for place in (30, 20, 10, 4, 1)]  # of every kind but a to-do
+    preferences = [note for note in kept if note.kind is Kind.PREFERENCE]
+    sure = {note.said[language] for note in preferences[:5]}
+    for certain in (True, False):
+        said = [
+            (note.kind or Kind.FACT, note.said[language])
+            for note in kept
+            if (note.said[language] in sure or note.kind is Kind.CONSTRAINT) is certain
+        ]
+        remember(memory, scope, said, **(SURE if certain else {}))
+    unchanged, shares, news = [], [], 0
+    before: Answer | None = None
+    for turn, question in enumerate(questions(every, language, turns)):
+        if turn and turn % EVERY == 0 and later:
+            note = later.pop()
+            remember(memory, scope, [(note.kind or Kind.FACT, note.said[language])], **SURE)
+            news += 1
+        answer = memory.recall(scope, question)
+        assert not answer.degraded, answer.degraded
+        if before is not None:
+            unchanged.append(answer.text.startswith(pinned_part(before)))
+            shares.append(common(before.text, answer.text) / len(before.text))
+        before = answer
+    return {
+        "turns": len(unchanged),
+        "unchanged": round(100 * mean(unchanged), 1),
+        "prefix_share": round(100 * mean(shares), 1),
+        "memories": len(listed(memory, scope)),
+        "new_memories": news,
+    }
+
+
+def common(one: str, other: str) -> int:
+    """Characters with which both texts begin."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def pinned_part(answer: Answer) -> str:
+    """The text up to the last line of a pinned memory."""
+    lines = answer.text.splitlines(keepends=True)
+    pinned = {f"- {kept.item.content}" for kept in answer.kept if is_pinned(kept)}
+    last = max(place for place, line in enumerate(lines) if line.strip() in pinned)
+    return "".join(lines[: last + 1])
+
+
+def is_pinned(kept: Kept) -> bool:
+    """It comes whatever the question."""
+    return "pinned" in kept.arms
+
+
+def main() -> int:
+    """Run the bench."""
+    given = arguments(__doc__ or "").parse_args()
+    turns = 20 if given.quick else 50
+    with opened() as memory:
+        found = {language: converse(memory, notes(), language, turns) for language in LANGUAGES}
+    share = mean(one["unchanged"] for one in found.values())
+    report({**found, "unchanged": round(share, 1), "bound": BOUND}, given.json)
+    for language, one in found.items():
+        print(
+            f"{language}: {one['turns']} turns, {one['new_memories']} new memories; the pinned "
+            f"part stayed in {one['unchanged']:.1f} %, {one['prefix_share']:.0f} % of a text is "
+            "the same as before"
+        )
+    print(f"unchanged {share:.1f} % (bound {BOUND:.0f})")
+    return 0 if share >= BOUND or given.quick else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,230 @@
+"""What every change by a person's hand shares: the row, what finds it, and its history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+
+from perdure import text
+from perdure.control.cleanup import past, scrub
+from perdure.errors import LimitReached, NotFound, Rejected, Unavailable
+from perdure.learn.capacity import oldest_first
+from perdure.policy import Policy
+from perdure.ports import (
+    Clock,
+    Corpus,
+    Database,
+    Embedder,
+    ItemFilter,
+    Transaction,
+    Vector,
+    VectorEntry,
+    VectorIndex,
+)
+from perdure.types import (
+    Actor,
+    AuditEntry,
+    JobType,
+    MemoryItem,
+    Operation,
+    Promise,
+    Scope,
+    Status,
+    Trace,
+    VectorStatus,
+    content_hash,
+    just_after,
+    new_id,
+)
+
+ACTIVE = ItemFilter(statuses=frozenset({Status.ACTIVE}))
+"""What a list shows when nothing else is asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hand:
+    """A person's own hand on the memories: what is written here no machine changes."""
+
+    database: Database
+    embedder: Embedder | None
+    index: VectorIndex | None
+    policy_of: Callable[[str], Policy]
+    clock: Clock
+
+    def _after(self, old: MemoryItem) -> datetime:
+        """Now, and in any case after the row's last change, so that a change is always seen."""
+        return just_after(self.clock(), old.updated_at)
+
+    def _vector(self, content: str) -> Vector | None:
+        """The vector of a new content, made before any transaction; None if that must wait."""
+        if self.embedder is None:
+            return None
+        try:
+            vectors = self.embedder.embed([content], "add")
+        except Unavailable:
+            return None
+        return np.asarray(vectors[0], dtype=np.float32)
+
+    def _delete(
+        self, tx: Transaction, old: MemoryItem, policy: Policy, reason: str = "by hand"
+    ) -> None:
+        """Nothing finds it any more; its text stays for as long as this can be undone."""
+        at = self._after(old)
+        scope = owner(old)
+        tx.items.bury(scope, old, at)
+        if policy.item.soft_delete:
+            tx.items.put(replace(old, status=Status.DELETED, updated_at=at))
+        else:
+            tx.items.remove(scope, [old.id])
+        tx.fulltext.remove(scope, Corpus.MEMORIES, [old.id])
+        if self.index is not None:
+            self.index.remove(tx, scope, Corpus.MEMORIES, [old.id])
+        tx.audit.add([entry(Operation.DELETE, old, None, at, reason=reason)])
+        if policy.item.scrub_after_s == 0:
+            scrub(tx, self.index, scope, [old.id])
+
+    def _write(
+        self,
+        tx: Transaction,
+        new: MemoryItem,
+        old: MemoryItem | None,
+        vector: Vector | None,
+        note: AuditEntry,
+    ) -> None:
+        """The row, its search terms, its vector or the promise of one, and the audit entry."""
+        said_anew = old is None or old.content != new.content or old.status is Status.DELETED
+        if said_anew:
+            new = replace(new, vector_status=VectorStatus.PENDING)
+        if old is None:
+            tx.items.add(new)
+        else:
+            tx.items.put(new)
+        if said_anew:
+            self._project(tx, new, vector)
+        tx.audit.add([note])
+
+    def _project(self, tx: Transaction, new: MemoryItem, vector: Vector | None) -> None:
+        scope = owner(new)
+        tx.fulltext.index(scope, Corpus.MEMORIES, {new.id: text.terms(new.content)})
+        if vector is not None and self.index is not None:
+            vectors = vector[np.newaxis, :]
+            self.index.upsert(
+                tx, scope, Corpus.MEMORIES, [VectorEntry(ref=new.id, vectors=vectors)]
+            )
+            tx.items.mark_vectors(scope, [new.id], VectorStatus.SYNCED)
+            return
+        if self.index is not None:  # nobody is to find it by what it said before
+            self.index.remove(tx, scope, Corpus.MEMORIES, [new.id])
+        if self.embedder is not None:
+            tx.jobs.promise(embed_later(new), new.updated_at)
+
+
+def owner(item: MemoryItem) -> Scope:
+    """Whose memory it is, wherever it is bound to."""
+    return Scope(namespace=item.namespace, user=item.user)
+
+
+def reworded(item: MemoryItem, content: str, policy: Policy) -> MemoryItem:
+    """The same memory with another statement, and the hash of that."""
+    how = policy.item.normalisation
+    return replace(
+        item,
+        content=content,
+        content_hash=content_hash(item.bound, item.level, content, how),
+        normalized_content=text.normalise(content, how),
+    )
+
+
+def entry(
+    operation: Operation,
+    old: MemoryItem | None,
+    new: MemoryItem | None,
+    at: datetime,
+    *,
+    reason: str = "by hand",
+    trace: Trace | None = None,
+) -> AuditEntry:
+    """The audit entry of what a person did."""
+    item = new or old
+    if item is None:
+        raise Rejected(field="item")
+    return AuditEntry(
+        id=new_id(at),
+        item=item.id,
+        namespace=item.namespace,
+        user=item.user,
+        operation=operation,
+        actor=Actor.USER,
+        reason=reason,
+        before=old.content if old is not None else None,
+        after=new.content if new is not None else None,
+        at=at,
+        trace=trace,
+    )
+
+
+def found(tx: Transaction, scope: Scope, item: str) -> MemoryItem:
+    """The memory, whatever its status.
+
+    Raises:
+        NotFound: this user has no such memory.
+    """
+    for one in tx.items.get(scope, [item]):
+        return one
+    raise NotFound(field="id")
+
+
+def known(tx: Transaction, scope: Scope, item: str) -> MemoryItem:
+    """The memory, whatever its status but deleted.
+
+    Raises:
+        NotFound: this user has no such memory.
+    """
+    one = found(tx, scope, item)
+    if one.status is Status.DELETED:
+        raise NotFound(field="id")
+    return one
+
+
+def gone_for_good(item: MemoryItem, policy: Policy, at: datetime) -> bool:
+    """It was deleted so long ago that this cannot be undone, scrubbed already or not."""
+    deleted = item.status is Status.DELETED
+    return deleted and item.updated_at <= past(at, policy.item.scrub_after_s)
+
+
+def room(tx: Transaction, scope: Scope, policy: Policy, at: datetime) -> None:
+    """One more active memory fits; where the policy trims, the oldest are set aside for it.
+
+    Raises:
+        LimitReached: none does; it says how many there are.
+    """
+    limit = policy.capacity.active_limit
+    who = Scope(namespace=scope.namespace, user=scope.user)
+    used = tx.items.count(who, ACTIVE)
+    if used < limit:
+        return
+    trims = policy.capacity.trims
+    crowded = oldest_first(tx.items.every(who, ACTIVE), policy.capacity) if trims else []
+    if len(crowded) <= used - limit:
+        raise LimitReached(f"There are {used}; the limit is {limit}.")
+    for old in crowded[: used - limit + 1]:
+        new = replace(old, status=Status.ARCHIVED)
+        tx.items.put(new)
+        note = entry(Operation.ARCHIVE, old, new, at, reason="crowded out")
+        tx.audit.add([replace(note, actor=Actor.SYSTEM)])
+
+
+def embed_later(item: MemoryItem) -> Promise:
+    """The promise of a memory's vector."""
+    return Promise(
+        type=JobType.EMBED,
+        namespace=item.namespace,
+        user=item.user,
+        key=text.fingerprint("embed", item.id, item.content_hash, item.updated_at.isoformat()),
+        payload={"items": [item.id]},
+        trace=item.id,
+        ordered=False,
+    )

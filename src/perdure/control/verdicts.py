@@ -1,0 +1,128 @@
+"""What users say about memories that were said: useful, out of place, or wrong and corrected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from perdure.control.fields import checked_content
+from perdure.control.hand import Hand, entry, known, reworded, room
+from perdure.errors import Rejected
+from perdure.observe import Meter
+from perdure.policy import Policy
+from perdure.ports import Transaction, Vector
+from perdure.types import (
+    Feedback,
+    MemoryItem,
+    Operation,
+    Scope,
+    Status,
+    Trace,
+    Verdict,
+    identifier,
+    one_of,
+)
+
+_TRACE = 64  # characters
+_CORRECTED = "corrected by the user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Correction:
+    """What a user says is true, ready to be written."""
+
+    statement: str
+    vector: Vector | None
+    trace: Trace
+    policy: Policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdicts(Hand):
+    """Takes a user's word on a memory. It outranks what was learnt."""
+
+    meter: Meter
+
+    def give(
+        self,
+        scope: Scope,
+        trace: Trace,
+        item: str,
+        verdict: Verdict | str,
+        text: str | None = None,
+    ) -> MemoryItem:
+        """Keep a verdict; with a correction, the corrected statement too, in the same commit.
+
+        Returns:
+            The memory as it is now. After a correction that is the one that says it, which is
+            another than ``item`` where another said it already.
+
+        Raises:
+            Rejected: there is no such verdict; or a correction has no text, or anything else has.
+            ContentTooLong: the corrected statement is longer than a memory may be.
+            NotFound: this user has no such memory.
+            LimitReached: the corrected memory was not active, and no further one fits.
+        """
+        trace = identifier(trace, "trace", _TRACE)
+        verdict = one_of(Verdict, verdict, "verdict")
+        policy = self.policy_of(scope.namespace)
+        corrects = verdict is Verdict.CORRECTION
+        if not corrects and text is not None:
+            raise Rejected("Only a correction has a text.", field="text")
+        correction = self._correction(text, trace, policy) if corrects else None
+        with self.database.begin() as tx:
+            old = known(tx, scope, item)
+            said = Feedback(trace=trace, item=old.id, verdict=verdict, at=self.clock())
+            new = tx.feedback.add(scope, said)
+            if correction is None or (not new and old.content == correction.statement):
+                now = old
+            else:
+                now = self._correct(tx, old, correction)
+        if new:
+            self.meter.count("memory_feedback", verdict=verdict.value)
+        return now
+
+    def _correction(self, text: str | None, trace: Trace, policy: Policy) -> _Correction:
+        statement = checked_content(text, policy.item, "text")
+        return _Correction(
+            statement=statement, vector=self._vector(statement), trace=trace, policy=policy
+        )
+
+    def _correct(self, tx: Transaction, old: MemoryItem, correction: _Correction) -> MemoryItem:
+        """Write what is right; older material cannot bring back what was wrong."""
+        policy = correction.policy
+        new = reworded(old, correction.statement, policy)
+        if new.content_hash == old.content_hash:
+            return self._confirm(tx, old, new, correction)
+        same = tx.items.by_hash(old.bound, new.content_hash)
+        if same is not None and same.status is not Status.DELETED:
+            self._delete(tx, old, policy, _CORRECTED)
+            return self._confirm(tx, same, same, correction)
+        if same is not None:
+            tx.items.remove(old.bound, [same.id])
+        tx.items.bury(old.bound, old, self._after(old))
+        untitled = replace(new, title="")  # the old title says what was wrong
+        return self._confirm(tx, old, untitled, correction)
+
+    def _confirm(
+        self, tx: Transaction, old: MemoryItem, new: MemoryItem, correction: _Correction
+    ) -> MemoryItem:
+        """A statement on the user's own word: sure, asked for, and no machine's to change."""
+        policy = correction.policy
+        at = self._after(old)
+        if old.status is not Status.ACTIVE:
+            room(tx, old.bound, policy, at)
+        tx.items.unbury(old.bound, new.content_hash)
+        new = replace(
+            new,
+            status=Status.ACTIVE,
+            explicit=True,
+            edited_by_user=True,
+            suspicious=False,
+            confidence=1.0,
+            importance=max(old.importance, policy.item.corrected_importance),
+            expires_at=None if old.expired(at) else old.expires_at,
+            updated_at=at,
+        )
+        note = entry(Operation.UPDATE, old, new, at, reason=_CORRECTED, trace=correction.trace)
+        self._write(tx, new, old, correction.vector, note)
+        return new

@@ -1,0 +1,167 @@
+"""Meets candidates with what is stored: embeds what is new, finds what is near, and decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from perdure.errors import Unavailable
+from perdure.learn.basic.single import superseded
+from perdure.learn.decide import compare, decide_exact, decide_one_call
+from perdure.learn.extract import Ask
+from perdure.learn.near import Meaning, Near, read_near
+from perdure.learn.reading import Reading
+from perdure.learn.shown import Numbering, home, level_of
+from perdure.learn.weigh import Words, weigh
+from perdure.observe import Meter
+from perdure.policy import Policy
+from perdure.ports import Database, EmbedAction, Embedder, VectorIndex, Vectors
+from perdure.prompts import decide as prompt
+from perdure.types import (
+    Action,
+    Candidate,
+    Decision,
+    MemoryItem,
+    Reason,
+    Refused,
+    content_hash,
+)
+
+ByContent: TypeAlias = Mapping[str, Vectors]
+"""Vectors of statements, shape (1, dimension) each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Met:
+    """What the candidates do, and what they were compared with."""
+
+    decisions: tuple[Decision, ...]
+    refused: tuple[Refused, ...] = ()
+    shown: Numbering[MemoryItem] = field(default_factory=Numbering)
+    vectors: ByContent = field(default_factory=dict)
+    prompt: str | None = None
+    """Version of the second question, if it was asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meeting:
+    """One turn's candidates and what they need; no transaction is open while a model is asked."""
+
+    database: Database
+    embedder: Embedder | None
+    """None: memories get no vectors here, and are compared by their words."""
+    index: VectorIndex | None
+    meter: Meter
+    ask: Ask | None
+    """Asks the model that learns; None: code decides alone."""
+    reading: Reading
+    """What was said, and what is known."""
+    words: Words
+    policy: Policy
+
+    def decide(self, candidates: Sequence[Candidate]) -> Met:
+        """What the candidates, as the screen let them pass, do to what is stored.
+
+        What is stored word for word is settled without asking anybody. Each other text is embedded
+        once, all of them in one request.
+
+        Raises:
+            ReplyUnusable: the second call cannot be read; nothing may be stored then.
+            ModelUnavailable: the model does not answer; the same.
+            DatabaseUnavailable: the database does not answer.
+        """
+        fresh = self._fresh(candidates)
+        vectors = self._embedded(fresh)
+        near = self._near(fresh, vectors)
+        like = [one.candidate for one in near if one.like_dismissed]
+        met = self._decided(
+            [candidate for candidate in candidates if candidate not in like],
+            [one for one in near if not one.like_dismissed],
+        )
+        refused = (Refused(candidate=one, reason=Reason.LIKE_DISMISSED) for one in like)
+        return replace(met, refused=(*refused, *met.refused), vectors=vectors)
+
+    def _decided(self, candidates: Sequence[Candidate], near: Sequence[Near]) -> Met:
+        strategy = self.policy.decide.strategy
+        if strategy == "exact":
+            how = self.policy.item.normalisation
+            exact = decide_exact(candidates, self.reading.shown, how)
+            return Met(decisions=exact, shown=self.reading.shown)
+        if self.ask is None:
+            return _by_rule(candidates, self.reading.active)
+        if strategy == "one_call":
+            return Met(decisions=decide_one_call(candidates), shown=self.reading.shown)
+        compared = compare(self.ask, near, self.policy)
+        if compared.skipped:
+            self.meter.count("memory_reply_entries_skipped", compared.skipped)
+        weighed = weigh(compared, self.words, self.policy)
+        new = [one.candidate for one in near]
+        stored = (Decision(action=Action.ADD, candidate=c) for c in candidates if c not in new)
+        return Met(
+            decisions=(*stored, *weighed.decisions),
+            refused=weighed.refused,
+            shown=compared.shown,
+            prompt=prompt.VERSION if compared.asked else None,
+        )
+
+    # ── what is new, its vectors, and what is near it ────────────────────────────────────────────
+
+    def _fresh(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """The candidates that write words which are not stored yet, whatever their status."""
+        where = home(self.reading.scope, self.policy)
+        writing = [one for one in candidates if one.proposed is not Action.TOUCH]
+        how = self.policy.item.normalisation
+        by_hash = {
+            content_hash(where, level_of(one, where), one.content, how): one for one in writing
+        }
+        with self.database.read() as tx:
+            return [one for key, one in by_hash.items() if tx.items.by_hash(where, key) is None]
+
+    def _embedded(self, fresh: Sequence[Candidate]) -> ByContent:
+        """One vector a text, from one request; none if that must wait."""
+        texts = list(dict.fromkeys(one.content for one in fresh))
+        if self.embedder is None or not texts:
+            return {}
+        rewords = all(one.proposed is Action.UPDATE for one in fresh)
+        purpose: EmbedAction = "update" if rewords else "add"
+        try:
+            rows = self.embedder.embed(texts, purpose)
+        except Unavailable:
+            self.meter.count("memory_embedding_late", len(texts))
+            return {}
+        return {
+            content: np.asarray(row, dtype=np.float32)[np.newaxis, :]
+            for content, row in zip(texts, rows, strict=True)
+        }
+
+    def _near(self, fresh: Sequence[Candidate], vectors: ByContent) -> tuple[Near, ...]:
+        """What is near the new statements, where that is asked for."""
+        policy = self.policy.decide
+        if not fresh or not (policy.strategy == "two_call" or policy.guard_dismissed):
+            return ()
+        meaning = None
+        if self.index is not None and self.embedder is not None:
+            by_content = {content: rows[0] for content, rows in vectors.items()}
+            meaning = Meaning(self.index, self.embedder.similarity, by_content)
+        known = self.reading.active
+        with self.database.read() as tx:
+            return read_near(tx, self.reading.scope, fresh, known, meaning=meaning, policy=policy)
+
+
+def _by_rule(candidates: Sequence[Candidate], active: Sequence[MemoryItem]) -> Met:
+    """Without a model: a new answer where there is one only replaces the old one, nothing else."""
+    replaced = [superseded(candidate, active) for candidate in candidates]
+    shown = Numbering(tuple({row.id: row for row in replaced if row is not None}.values()))
+    numbers = {row.id: number for number, row in shown.numbered().items()}
+    return Met(
+        decisions=tuple(
+            Decision(action=Action.ADD, candidate=candidate)
+            if row is None
+            else Decision(action=Action.UPDATE, candidate=candidate, reference=numbers[row.id])
+            for candidate, row in zip(candidates, replaced, strict=True)
+        ),
+        shown=shown,
+    )

@@ -1,0 +1,161 @@
+"""Which memories are near a new statement, and whether it is like one that its user refused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from perdure import text
+from perdure.errors import Unavailable
+from perdure.learn import polarity, support
+from perdure.learn.basic.single import same_question
+from perdure.learn.details import details
+from perdure.learn.shown import level_of
+from perdure.policy import DecidePolicy
+from perdure.ports import Corpus, Hit, Similarity, Transaction, Vector, VectorIndex
+from perdure.types import Candidate, MemoryItem, Scope, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A candidate with what is near it, nearest first."""
+
+    candidate: Candidate
+    neighbours: tuple[MemoryItem, ...] = ()
+    """Active memories of its level that the scope sees."""
+    dismissed: tuple[MemoryItem, ...] = ()
+    like_dismissed: bool = False
+    """It says what its user refused, in other words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """Where texts are found by meaning."""
+
+    index: VectorIndex
+    similarity: Similarity
+    vectors: Mapping[str, Vector]
+    """Of the candidates, by content."""
+
+
+def read_near(
+    tx: Transaction,
+    scope: Scope,
+    candidates: Sequence[Candidate],
+    active: Sequence[MemoryItem],
+    *,
+    meaning: Meaning | None,
+    policy: DecidePolicy,
+) -> tuple[Near, ...]:
+    """What is near each candidate; by words where there is no vector to search with.
+
+    Args:
+        tx: only read.
+        scope: where the statements were made.
+        candidates: new statements.
+        active: what the scope sees.
+        meaning: where to search by meaning; None: by words alone.
+        policy: how near a neighbour is, and how many there are.
+    """
+    owner = Scope(namespace=scope.namespace, user=scope.user)
+    hits = [_hits(tx, owner, candidate, meaning, policy) for candidate in candidates]
+    refs = dict.fromkeys(hit.ref for found in hits for hit in found)
+    rows = {row.id: row for row in tx.items.get(scope, list(refs)) if row.visible_in(scope)}
+    return tuple(
+        near(candidate, [(rows[hit.ref], hit.similarity) for hit in found if hit.ref in rows],
+             same_question(candidate, active), scope, policy)
+        for candidate, found in zip(candidates, hits, strict=True)
+    )  # fmt: skip
+
+
+def near(
+    candidate: Candidate,
+    found: Sequence[tuple[MemoryItem, float]],
+    replaced: MemoryItem | None,
+    scope: Scope,
+    policy: DecidePolicy,
+) -> Near:
+    """The neighbours among what was found.
+
+    Args:
+        candidate: a new statement.
+        found: rows with their relevance to it, 0..1, nearest first.
+        replaced: the row that answers the same question, if there is just one answer to it.
+        scope: where the statement was made.
+        policy: how near a neighbour is, and how many there are.
+    """
+    close = [(row, share) for row, share in found if share >= policy.neighbour_floor]
+    dismissed = [(row, share) for row, share in close if row.status is Status.DISMISSED]
+    level = level_of(candidate, scope)
+    active = [row for row, _ in close if row.status is Status.ACTIVE and row.level is level]
+    if replaced is not None:
+        active = [replaced, *(row for row in active if row.id != replaced.id)]
+    return Near(
+        candidate=candidate,
+        neighbours=tuple(active[: policy.neighbours]),
+        dismissed=tuple(row for row, _ in dismissed[: policy.neighbours]),
+        like_dismissed=policy.guard_dismissed
+        and any(_like(candidate.content, row.content, share, policy) for row, share in dismissed),
+    )
+
+
+def _like(statement: str, refused: str, share: float, policy: DecidePolicy) -> bool:
+    """Does it say the same? A new name or number, or a "not", makes it another statement."""
+    new = details(statement) - details(refused)
+    return (
+        share >= policy.like_dismissed
+        and not (new.names or new.numbers)
+        and polarity.denies(statement) == polarity.denies(refused)
+        and not polarity.opposed(statement, refused)
+    )
+
+
+# ── by meaning, or by words ──────────────────────────────────────────────────────────────────────
+
+
+def _hits(
+    tx: Transaction,
+    owner: Scope,
+    candidate: Candidate,
+    meaning: Meaning | None,
+    policy: DecidePolicy,
+) -> list[Hit]:
+    """What the search found, with relevance instead of cosines."""
+    vector = meaning.vectors.get(candidate.content) if meaning is not None else None
+    if meaning is None or vector is None:
+        return _by_words(tx, owner, candidate.content, policy.searched)
+    try:
+        found = meaning.index.search(tx, owner, Corpus.MEMORIES, vector, policy.searched)
+    except Unavailable:
+        return _by_words(tx, owner, candidate.content, policy.searched)
+    return [
+        Hit(ref=hit.ref, similarity=meaning.similarity.relevance(hit.similarity)) for hit in found
+    ]
+
+
+def _by_words(tx: Transaction, owner: Scope, content: str, limit: int) -> list[Hit]:
+    """The texts that share most words with a statement, the rare ones first."""
+    wanted = {term for term in text.terms(content) if not support.weak(term)}
+    postings = tx.fulltext.postings(owner, Corpus.MEMORIES, wanted)
+    rarity = {
+        term: math.log1p(postings.texts / (1 + sum(term in one.counts for one in postings.found)))
+        for term in wanted
+    }
+    whole = sum(rarity.values())
+    shares = [
+        Hit(ref=one.ref, similarity=_alike(one.counts, rarity, one.length, whole))
+        for one in postings.found
+    ]
+    return sorted(shares, key=lambda hit: (-hit.similarity, hit.ref))[:limit]
+
+
+def _alike(
+    counts: Mapping[str, int], rarity: Mapping[str, float], length: int, whole: float
+) -> float:
+    """0..1: the share of the statement's words that a text has, less where it has many others."""
+    if not whole:
+        return 0.0
+    shared = sum(rarity[term] for term in counts if term in rarity)
+    others = max(0, length - len(counts) - 1)  # one that differs may be the one that changed
+    return shared / whole * (1 - others / (2 * max(1, length)))

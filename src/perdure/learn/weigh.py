@@ -1,0 +1,122 @@
+"""Sets right what a model decided: it may neither forget details nor turn a meaning round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from perdure.learn import polarity, voice
+from perdure.learn.decide import Compared, Proposed
+from perdure.learn.details import details, loses
+from perdure.learn.screen import rewording_fits
+from perdure.learn.shown import Numbering
+from perdure.policy import Policy
+from perdure.types import Action, Candidate, Decision, MemoryItem, Reason, Refused
+
+_ANSWERS = frozenset({Action.ADD, Action.UPDATE, Action.NONE})
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What the turn said, as decisions are weighed by it."""
+
+    said: tuple[str, ...]
+    """The user's words."""
+    around: tuple[str, ...]
+    """Every line that explains them."""
+    heard: tuple[voice.Clause, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What may be checked, and candidates of which the reply said no action that there is."""
+
+    decisions: tuple[Decision, ...]
+    refused: tuple[Refused, ...]
+
+
+def weigh(compared: Compared, words: Words, policy: Policy) -> Weighed:
+    """The decisions as they may be checked: for each candidate what stores it, then what it ends.
+
+    A DELETE that stores nothing becomes an UPDATE: a changed opinion is stored, not erased. An
+    UPDATE that would lose details leaves the memory alone, and the statement is stored beside it.
+    A candidate without an action is dropped, never simply added.
+    """
+    decisions: list[Decision] = []
+    refused: list[Refused] = []
+    for candidate, proposals in compared.proposals:
+        made = _decisions(candidate, proposals, compared.shown, words, policy)
+        decisions += made
+        if not made:
+            refused.append(Refused(candidate=candidate, reason=Reason.UNKNOWN_ACTION))
+    return Weighed(tuple(decisions), tuple(refused))
+
+
+def _decisions(
+    candidate: Candidate,
+    proposals: Sequence[Proposed],
+    shown: Numbering[MemoryItem],
+    words: Words,
+    policy: Policy,
+) -> list[Decision]:
+    ends = [one for one in proposals if one.action is Action.DELETE]
+    answers = [one for one in proposals if one.action in _ANSWERS]
+    if not answers and ends:
+        answers = [replace(ends.pop(0), action=Action.UPDATE, content="")]
+    if not answers:
+        return []
+    stored = _stored(candidate, answers[0], shown, words, policy)
+    direct = voice.direct(candidate, words.heard, policy.decide.direct_share)
+    return [
+        replace(stored, direct=direct),
+        *(
+            Decision(
+                action=Action.DELETE,
+                candidate=stored.candidate,
+                reference=one.reference,
+                direct=direct,
+            )
+            for one in ends
+        ),
+    ]
+
+
+def _stored(
+    candidate: Candidate,
+    proposed: Proposed,
+    shown: Numbering[MemoryItem],
+    words: Words,
+    policy: Policy,
+) -> Decision:
+    """What stores the candidate: a new memory, a new wording of one, or nothing that is new."""
+    row = shown.find(proposed.reference)
+    if proposed.action is Action.ADD:
+        return Decision(action=Action.ADD, candidate=candidate)
+    plain = Decision(
+        action=proposed.action or Action.NONE, candidate=candidate, reference=proposed.reference
+    )
+    if row is None:
+        return plain
+    if proposed.action is Action.NONE:
+        if not polarity.opposed(candidate.content, row.content):
+            return plain
+        return replace(plain, action=Action.UPDATE)  # "no longer likes" is not known from "likes"
+    content = _rewording(candidate, proposed.content, row, words, policy)
+    if loses(row.content, content, words.said, policy.decide.detail_slack):
+        known = not (details(candidate.content) - details(row.content)).words
+        again = known and not polarity.flips(candidate.content, row.content)
+        return replace(plain, action=Action.TOUCH if again else Action.ADD)
+    return replace(plain, candidate=replace(candidate, content=content))
+
+
+def _rewording(
+    candidate: Candidate, content: str, row: MemoryItem, words: Words, policy: Policy
+) -> str:
+    """The whole new text that was proposed, or where it does not hold the candidate's own."""
+    sources = (row.content, candidate.content, *words.said, *words.around)
+    holds = (
+        content
+        and rewording_fits(content, sources, policy)
+        and not polarity.opposed(content, candidate.content)
+    )
+    return content if holds else candidate.content

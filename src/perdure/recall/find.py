@@ -1,0 +1,93 @@
+"""Ranked hits before gate and budget: memories, or what was said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from perdure.errors import DatabaseUnavailable, PerdureError, Rejected, Unavailable
+from perdure.observe import Meter
+from perdure.ports import Vector
+from perdure.recall.merge import by_id
+from perdure.recall.question import Query
+from perdure.recall.rank import by_relevance
+from perdure.recall.search import Hits, sightings
+from perdure.recall.sources import Meant, Owner, Sources
+from perdure.types import Found, Reason
+
+ARMS = ("semantic", "fulltext", "episodes")
+"""What can be looked through: memories by meaning and by words, and what was said."""
+
+
+def checked(limit: int, arms: Sequence[str], floor: float) -> None:
+    """The arguments of a search can be meant.
+
+    Raises:
+        Rejected: one cannot; the error names it.
+    """
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise Rejected("Expected a whole number of at least 1.", field="limit")
+    for arm in arms:
+        if arm not in ARMS:
+            raise Rejected(f"Known are {', '.join(ARMS)}.", field="arms")
+    if isinstance(floor, bool) or not isinstance(floor, int | float) or not 0 <= floor <= 1:
+        raise Rejected("Expected a number from 0 to 1.", field="floor")
+
+
+def find(
+    sources: Sources, meter: Meter, query: Query, limit: int, as_of: datetime | None
+) -> list[Found]:
+    """Hits of the arms that the query's policy turns on, best first.
+
+    Args:
+        sources: where to read.
+        meter: counts arms that failed.
+        query: what to look for.
+        limit: how many hits at most.
+        as_of: an earlier time; None: now.
+
+    Raises:
+        Unavailable: every arm failed.
+    """
+    knobs = query.policy.search
+    by_words = knobs.fulltext or knobs.episodes
+    vector = None
+    if knobs.semantic or knobs.episodes:
+        try:
+            if not sources.has_vectors:
+                raise Unavailable("Vectors are switched off.")
+            vector = sources.vector(query.words, knobs.last_turn)
+        except PerdureError:
+            if not by_words:
+                raise
+            meter.count("recall_degraded", part="semantic", reason=Reason.SEARCH_FAILED)
+    found: list[Found] = []
+    if knobs.semantic or knobs.fulltext:
+        owner = sources.owner(query.scope, query.policy, as_of)
+        found += _memories(sources, query, owner, vector)
+    if knobs.episodes:
+        found += sources.said(query, vector, limit)
+    found.sort(key=lambda one: one.score, reverse=True)
+    return found[:limit]
+
+
+def _memories(sources: Sources, query: Query, owner: Owner, vector: Vector | None) -> list[Found]:
+    """Memories that an arm finds, best first; nothing that has expired."""
+    policy, knobs = query.policy, query.policy.search
+    words = sources.words(query, owner) if knobs.fulltext else {}
+    meant = Meant()
+    try:
+        meant = sources.meaning(query, vector if knobs.semantic else None, owner, words)
+    except DatabaseUnavailable:
+        raise
+    except Unavailable:
+        if not (knobs.fulltext or knobs.episodes):
+            raise
+    hits = Hits(dense=meant.dense, words=words, vectors=meant.vectors)
+    arms = sightings(hits, owner.seen, (), query.at, knobs)
+    arms.pop("structured", None)
+    return [
+        Found(item=one.item, episode=None, score=one.relevance, arms=one.arms)
+        for one in by_relevance(by_id(arms))
+        if not (policy.item.expires and one.item.expired(query.at))
+    ]

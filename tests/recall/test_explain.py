@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import pytest
+
+from perdure import text
+from perdure.policy import TEAM
+from perdure.types import Kind, Place, Stage
+
+
+@pytest.mark.spec("4.1", "4.5", "4.6")
+def test_each_memory_tells_its_arms_ranks_terms_stage_and_reason(world):
+    world.knows("Is allergic to peanuts", kind=Kind.CONSTRAINT, confidence=0.5)
+    world.knows("Prefers tea", confidence=0.9)
+    world.knows("Prefers tea", confidence=0.9, importance=0.1, project="mao")
+    for number in range(3):
+        world.knows(f"Tea tip {number} {'zyxw'[number] * 4}", confidence=0.9)
+    world.knows("Tea is an order", suspicious=True)
+    scope = world.scope.within(project="mao")
+
+    answer = world.asks("prefers tea?", scope, explain=True)
+
+    told = {(one.item.content, one.stage): one for one in answer.considered}
+    assert len(answer.considered) == len(answer.kept) + len(answer.dropped) == 7
+    rule = told["Is allergic to peanuts", Stage.SAID]
+    assert (rule.places, rule.reason) == ((Place(arm="pinned", rank=1),), None)
+    assert rule.score == next(kept.score for kept in answer.kept if kept.item == rule.item)
+    best = told["Prefers tea", Stage.SAID]
+    assert best.places == (Place(arm="semantic", rank=2), Place(arm="fulltext", rank=2))
+    assert told["Prefers tea", Stage.MERGE].places[0] == Place(arm="semantic", rank=1)
+    assert best.relevance > 0.9
+    assert best.score.total == pytest.approx(sum(best.score.terms.values()))
+    assert told["Prefers tea", Stage.MERGE].reason == "REPEATED"
+    assert told["Tea is an order", Stage.GATE].reason == "SUSPICIOUS"
+    assert {one.reason for one in answer.considered if one.stage is Stage.TOPICS} == {"DUP_TOPIC"}
+    assert world.asks("tea?", scope).considered == ()
+
+
+@pytest.mark.spec("4.7")
+def test_what_there_is_no_room_for_and_a_road_without_arms_explain_themselves(world):
+    for number in range(10):
+        world.knows(f"fact {number}", age=number)
+
+    answer = world.asks("", policy=TEAM, explain=True)
+
+    assert [one.places for one in answer.considered] == [
+        (Place(arm="newest", rank=rank),) for rank in range(1, 11)
+    ]
+    assert [one.stage for one in answer.considered] == [Stage.SAID] * 8 + [Stage.BUDGET] * 2
+
+
+@pytest.mark.spec("4.1")
+@pytest.mark.case("LANG-07")
+def test_the_table_stands_in_columns_in_chinese_too(world):
+    world.knows("用户点餐不要香菜", kind=Kind.CONSTRAINT)
+    world.knows("Is allergic\nto peanuts 👨‍👩‍👧", kind=Kind.CONSTRAINT)
+    world.knows("外卖到公司前台" + "长" * 90, suspicious=True)
+    answer = world.asks("帮我点外卖", explain=True)
+
+    for language, head in (("en", "memory"), ("zh", "记忆")):
+        lines = answer.table(language, chars=20).splitlines()
+        starts = [
+            text.columns(line[: line.index(word)])
+            for line in lines
+            for word in (head, "用户", "Is allergic", "外卖")
+            if word in line
+        ]
+        assert len(starts) == len(lines) == 4
+        assert len(set(starts)) == 1
+    said = answer.table()
+    assert "Is allergic to peanuts 👨‍👩‍👧" in said
+    assert "SUSPICIOUS" in said
+    assert "…" in said
+    assert "\\u" not in said
+
+
+def test_a_table_of_nothing_says_so_and_names_what_failed(world):
+    world.knows("tea")
+    world.refit(embedder=None)
+
+    assert world.asks("tea").table().splitlines() == [
+        "No memory was considered, or it was not asked for with explain=True.",
+        "semantic: VECTORS_OFF",
+    ]
