@@ -10,10 +10,10 @@ from datetime import datetime
 from perdure.learn.basic import dated, end_of
 from perdure.types import Candidate, Kind, Utterance
 
-
 _RELATIVE = re.compile(
-    r"""\b(?:today|tonight|tomorrow|yesterday|(?:last|next|this|coming)\ (?:\w+day|week|weekend|month
-    |year|spring|summer|autumn|fall|winter)|in\ \w+\ (?:days?|weeks?|months?)|\w+\ ago)\b
+    r"""\b(?:today|tonight|tomorrow|yesterday|(?:last|next|this|coming)\ (?:\w+day|week|weekend
+    |month|year|spring|summer|autumn|fall|winter)
+    |in\ (?!the\b)\w+\ (?:days?|weeks?|months?)|\w+\ ago)\b
     | [今明昨后前][天日晚早] | [上下这本]+个?(?:周|星期|礼拜|月) | [今明去后前]年""",
     re.IGNORECASE | re.VERBOSE,
 )
