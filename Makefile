@@ -26,6 +26,7 @@ types: .venv/.dev
 bench: .venv/.dev
 	$(BIN)/python bench/capture.py
 	$(BIN)/python bench/recall.py
+	$(BIN)/python bench/learning.py --quick
 	$(BIN)/python bench/extraction/run.py --check
 
 # Start the service on loopback.

@@ -62,6 +62,12 @@ def arguments(purpose: str, data: str | None = None) -> argparse.ArgumentParser:
     return parser
 
 
+def with_matrix(parser: argparse.ArgumentParser) -> None:
+    """Options of a bench that can turn the parts of the search on and off."""
+    parser.add_argument("--matrix", action="store_true", help="turn the parts on one by one")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the matrix, as PNG")
+
+
 def report(result: Mapping[str, Any], file: Path | None) -> None:
     """Write the figures where they were asked for."""
     if file is not None:
@@ -131,7 +137,7 @@ def bars(file: Path, title: str, rows: Mapping[str, Figures]) -> None:
     drawn.set(title=title, xlim=(0, 100))
     drawn.invert_yaxis()
     drawn.grid(visible=True, axis="x", alpha=0.3)
-    drawn.legend(loc="lower right")
+    figure.legend(loc="outside lower center", ncols=len(names))
     figure.savefig(file, dpi=120)
 
 

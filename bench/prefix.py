@@ -1,8 +1,9 @@
 """How much of what is injected stays the same from turn to turn, for the sake of prompt caches.
 
-A conversation of fifty turns, in English and in Chinese, with one person of thirty-five memories;
-every ten turns one more is remembered. A turn is unchanged if its text begins with the whole pinned
-part of the turn before: head, constraints and sure preferences.
+Conversations of fifty turns, the same questions in several orders, in English and in Chinese, with
+one person of thirty-six memories; every ten turns one more is remembered: a constraint, a
+preference, a fact, a plan. A turn is unchanged if its text begins with the whole pinned part of the
+turn before: head, constraints and sure preferences.
 
     python bench/prefix.py [--json FILE] [--quick]
 """
@@ -20,6 +21,7 @@ from perdure import Answer, Kind, Memory, Scope
 from perdure.types import Kept
 
 BOUND = 95.0
+ORDERS = (7, 17, 29)  # steps through the questions
 EVERY = 10  # turns between two new memories
 SURE = {"confidence": 0.9}
 SMALL_TALK = {
@@ -28,20 +30,20 @@ SMALL_TALK = {
 }
 
 
-def questions(asked: Sequence[Note], language: str, turns: int) -> Iterator[str]:
+def questions(asked: Sequence[Note], language: str, turns: int, order: int) -> Iterator[str]:
     """What is said in each turn: questions of all sorts, now and then small talk."""
     for turn in range(turns):
         if turn % 7 == 3:
             yield SMALL_TALK[language][turn // 7 % len(SMALL_TALK[language])]
         else:
-            yield asked[(turn * 17) % len(asked)].asks[language]
+            yield asked[(turn * order) % len(asked)].asks[language]
 
 
-def converse(memory: Memory, every: Sequence[Note], language: str, turns: int) -> dict[str, Any]:
+def converse(memory: Memory, language: str, turns: int, order: int) -> dict[str, Any]:
     """One conversation, turn by turn."""
-    scope = Scope(user=language)
+    every, scope = notes(), Scope(user=f"{language}-{order}")
     kept = [note for note in every if note.said]
-    later = [kept.pop(place) for place in (30, 20, 10, 4, 1)]  # of every kind but a to-do
+    later = [kept.pop(place) for place in (36, 20, 10, 1)]  # one of every kind
     preferences = [note for note in kept if note.kind is Kind.PREFERENCE]
     sure = {note.said[language] for note in preferences[:5]}
     for certain in (True, False):
@@ -53,7 +55,7 @@ def converse(memory: Memory, every: Sequence[Note], language: str, turns: int) -
         remember(memory, scope, said, **(SURE if certain else {}))
     unchanged, shares, news = [], [], 0
     before: Answer | None = None
-    for turn, question in enumerate(questions(every, language, turns)):
+    for turn, question in enumerate(questions(every, language, turns, order)):
         if turn and turn % EVERY == 0 and later:
             note = later.pop()
             remember(memory, scope, [(note.kind or Kind.FACT, note.said[language])], **SURE)
@@ -95,14 +97,18 @@ def is_pinned(kept: Kept) -> bool:
 def main() -> int:
     """Run the bench."""
     given = arguments(__doc__ or "").parse_args()
-    turns = 20 if given.quick else 50
+    turns, orders = (20, ORDERS[:1]) if given.quick else (50, ORDERS)
     with opened() as memory:
-        found = {language: converse(memory, notes(), language, turns) for language in LANGUAGES}
+        found = {
+            f"{language}, order {order}": converse(memory, language, turns, order)
+            for order in orders
+            for language in LANGUAGES
+        }
     share = mean(one["unchanged"] for one in found.values())
     report({**found, "unchanged": round(share, 1), "bound": BOUND}, given.json)
-    for language, one in found.items():
+    for name, one in found.items():
         print(
-            f"{language}: {one['turns']} turns, {one['new_memories']} new memories; the pinned "
+            f"{name}: {one['turns']} turns, {one['new_memories']} new memories; the pinned "
             f"part stayed in {one['unchanged']:.1f} %, {one['prefix_share']:.0f} % of a text is "
             "the same as before"
         )

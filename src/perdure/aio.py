@@ -11,7 +11,18 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 from perdure.memory import Memory
 from perdure.settings import Settings
-from perdure.types import Answer, Found, MemoryItem, Message, Receipt, Scope, Trace, Verdict
+from perdure.types import (
+    Answer,
+    Consolidation,
+    Found,
+    MemoryItem,
+    Message,
+    Receipt,
+    Scope,
+    Trace,
+    Undone,
+    Verdict,
+)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -87,6 +98,14 @@ class AsyncMemory:
     ) -> MemoryItem:
         """As `Memory.feedback`."""
         return await _hop(self._memory.feedback, scope, trace, item, verdict, **how)
+
+    async def consolidate(self, scope: Scope, *, dry_run: bool = False) -> Consolidation:
+        """As `Memory.consolidate`."""
+        return await _hop(self._memory.consolidate, scope, dry_run=dry_run)
+
+    async def undo(self, scope: Scope, run: str) -> Undone:
+        """As `Memory.undo`."""
+        return await _hop(self._memory.undo, scope, run)
 
     async def export(self, scope: Scope) -> AsyncIterator[Any]:
         """As `Memory.export`, a line at a time."""

@@ -23,6 +23,7 @@ from perdure.ports import Joining
 from perdure.settings import Settings
 from perdure.types import (
     Answer,
+    Consolidation,
     ConversationKind,
     Found,
     MemoryItem,
@@ -33,6 +34,7 @@ from perdure.types import (
     Scope,
     Trace,
     Turn,
+    Undone,
     Verdict,
     one_of,
 )
@@ -330,6 +332,36 @@ class Memory:
             NotFound: this user has no such memory.
         """
         return self._parts.verdicts.give(scope, trace, item, verdict, text)
+
+    # ── tidying up ───────────────────────────────────────────────────────────────────────────────
+
+    def consolidate(self, scope: Scope, *, dry_run: bool = False) -> Consolidation:
+        """Merge and drop machine-written memories that say the same; it also happens by itself.
+
+        Args:
+            scope: whose memories; a binding leaves only what is bound to it.
+            dry_run: change nothing, and tell what would be done.
+
+        Returns:
+            What was merged, dropped and spared, with the run's id for `undo`.
+
+        Raises:
+            Misconfigured: there is no model.
+            DatabaseUnavailable: the database does not answer.
+        """
+        done = self._parts.consolidator.run(scope, dry_run=dry_run)
+        self._parts.notify()
+        return done
+
+    def undo(self, scope: Scope, run: str) -> Undone:
+        """Bring back what a run of `consolidate` merged or dropped.
+
+        Raises:
+            NotFound: this user has no such run, or it changed nothing.
+            Rejected: it was too long ago.
+            LimitReached: no further active memory fits.
+        """
+        return self._parts.undo.take_back(scope, run)
 
     # ── moving in and out ────────────────────────────────────────────────────────────────────────
 

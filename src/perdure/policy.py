@@ -64,6 +64,7 @@ class LearnPolicy(Group):
     context_messages: int = 4  # earlier messages shown for context, never learnt from
     context_chars: int = 300  # of each of those
     min_user_chars: int = 0  # shorter user texts are not learnt from
+    skips_idle: bool = True  # nor are thanks, "go on" and questions that tell nothing of the user
     trigger_chars: int = 0  # wait until so much is new since the watermark
     needs_reply: bool = False  # without a reply of the assistant the turn is skipped
     explicit_when_off: bool = True  # "remember that ..." works with automatic learning off
@@ -101,7 +102,8 @@ class DecidePolicy(Group):
     searched: int = 50  # nearest texts looked at to find those neighbours
     direct_share: float = 0.6  # of a statement's words in the user's own, to be the user's own
     detail_slack: int = 1  # words that an update may lose beyond those that come in
-    shown_tokens: int = 600  # of the comparison set (one_call), nearest first where vectors are
+    shown_tokens: int = 600  # of the comparison set (one_call), most recently updated first
+    shown_nearest: int = 8  # memories in it where vectors tell which are nearest
     dismissed_shown: int = 30  # of the refused statements, most recent first
     like_dismissed: float = 0.93  # as relevant as this to a dismissed statement is refused
     guard_dismissed: bool = True  # that guard, in code; off where wording alone decides
@@ -128,7 +130,9 @@ class ConsolidatePolicy(Group):
     project_target: int = 300  # a project group larger than this
     cooldown_s: int = 86_400  # and so long since the last time
     content_chars: int = 120  # a longer merged statement gives that merge up
-    max_removals: int = 20  # of one run
+    shown_tokens: int = 12_000  # of one group; what was confirmed longest ago is shown first
+    new_words: int = 2  # that a merged statement may have beyond those of its sources
+    max_removals: int = 20  # memories of one group that leave in one run
     undo_s: int = 30 * 86_400  # so long it can be undone
 
 
@@ -148,6 +152,7 @@ class SearchPolicy(Group):
     mode: Literal["hybrid", "legacy", "newest", "oldest"] = "hybrid"  # which road
     pinned: bool = True  # constraints and sure preferences come whatever the question
     pinned_confidence: float = 0.8  # of a preference, to be pinned
+    pinned_preferences: int = 5  # at most, and never over their limit; fewer leave room for others
     semantic: bool = True  # by vector
     fulltext: bool = True  # by words
     episodes: bool = False  # by what was said in earlier conversations
@@ -417,6 +422,7 @@ TEAM = Policy(
         takes="last_exchange",
         context_messages=0,
         min_user_chars=20,
+        skips_idle=False,
         needs_reply=True,
         explicit_when_off=False,
         max_items=3,
@@ -457,6 +463,7 @@ DESKTOP = Policy(
     learn=LearnPolicy(
         takes="since_watermark",
         context_messages=0,
+        skips_idle=False,
         trigger_chars=4_000,
         explicit_when_off=False,
         max_items=1_000,

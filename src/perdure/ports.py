@@ -401,6 +401,14 @@ class UserStore(Protocol):
         """Raise the revision."""
         ...
 
+    def consolidated(self, scope: Scope) -> tuple[datetime, str] | None:
+        """When the user's memories were last tidied up, and by which run; None: never."""
+        ...
+
+    def consolidate(self, scope: Scope, run: str, at: datetime) -> None:
+        """Note that a run tidied them up."""
+        ...
+
 
 class RuntimeStore(Protocol):
     """An admin's values for a namespace, set while the service runs."""
@@ -430,7 +438,10 @@ class AuditStore(Protocol):
         ...
 
     def scrub(self, scope: Scope, items: Collection[str]) -> None:
-        """Take the text out of the history of these memories; what happened to them stays."""
+        """Take the text out of the history of these memories, and of those merged into them.
+
+        What happened to them stays.
+        """
         ...
 
 

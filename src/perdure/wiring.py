@@ -18,12 +18,14 @@ from perdure.control.cleanup import WORDS, Cleaner
 from perdure.control.items import Items
 from perdure.control.preferences import UserPreferences
 from perdure.control.runtime import Runtime
+from perdure.control.undo import Undo
 from perdure.control.uses import Uses
 from perdure.control.verdicts import Verdicts
 from perdure.errors import Misconfigured
 from perdure.jobs.upkeep import Chore, Upkeep
 from perdure.jobs.worker import Worker
 from perdure.learn.basic import extract_basic
+from perdure.learn.consolidate import Consolidator
 from perdure.learn.steps import Learner
 from perdure.models.bundled import SIMILARITY, BundledEmbedder
 from perdure.models.calibrate import read as read_similarity
@@ -59,6 +61,8 @@ class Parts:
     upkeep: Upkeep
     items: Items
     verdicts: Verdicts
+    consolidator: Consolidator
+    undo: Undo
     cleaner: Cleaner
     reconciler: Reconciler
     preferences: UserPreferences
@@ -162,6 +166,17 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
         clock=clock,
         meter=meter,
     )
+    consolidator = Consolidator(
+        database=database,
+        chat=chat,
+        extraction_model=settings.extraction_model,
+        index=index,
+        embeds=index is not None and settings.switches.vectors,
+        policy_of=runtime.policy_of,
+        switches=settings.switches,
+        clock=clock,
+        meter=meter,
+    )
     filler = Filler(
         database=database,
         embedder=embedder,
@@ -212,6 +227,7 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
                 JobType.EXTRACT: learner,
                 JobType.EMBED: filler,
                 JobType.RECONCILE: reconciler,
+                JobType.CONSOLIDATE: consolidator,
                 JobType.CLEANUP: cleaner,
             },
             settings.policy.jobs,
@@ -243,6 +259,14 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
             policy_of=runtime.policy_of,
             clock=clock,
             meter=meter,
+        ),
+        consolidator=consolidator,
+        undo=Undo(
+            database=database,
+            embedder=embedder,
+            index=index,
+            policy_of=runtime.policy_of,
+            clock=clock,
         ),
         cleaner=cleaner,
         reconciler=reconciler,

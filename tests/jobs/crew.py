@@ -1,6 +1,7 @@
 """One of several processes that capture and work at once; started by test_crew.py.
 
-Says each capture on its standard output once it is committed.
+Says "ready" on its standard output, waits for a line, then says each capture once it is committed.
+Ends when all is done, but not before it reads another line: whoever dies must leave somebody.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import os
 import random
 import signal
 import sys
+import threading
 import time
 from datetime import UTC, datetime
 
@@ -34,6 +36,8 @@ FATAL = 5  # the job that kills the first process
 
 
 def main(url: str, number: int, captures: int) -> None:
+    print("ready", flush=True)  # noqa: T201 - so that all begin together
+    sys.stdin.readline()
     database = SqlDatabase.open(url, clock=now)
     done = 0
 
@@ -56,10 +60,17 @@ def main(url: str, number: int, captures: int) -> None:
     for turn in range(captures):
         capture(database, Scope(user=USERS[turn % 3]), f"{number}-{turn}")
         worker.run_once()
-    while unfinished(database):
+    last = threading.Event()
+    threading.Thread(target=hear, args=(last,), daemon=True).start()
+    while unfinished(database) or not last.is_set():
         if not worker.run_once():
             time.sleep(0.02)
     database.close()
+
+
+def hear(last):
+    sys.stdin.readline()
+    last.set()
 
 
 def now():

@@ -17,6 +17,16 @@ CREW = 4
 CAPTURES = 30
 
 
+def hear(process):
+    return process.stdout.readline()
+
+
+def tell(crew, word):
+    for process in crew:
+        process.stdin.write(f"{word}\n")
+        process.stdin.flush()
+
+
 @pytest.mark.spec("5", "3.2")
 @pytest.mark.case("STO-09")
 def test_four_processes_lose_nothing_keep_the_order_and_outlive_one_of_them(tmp_path):
@@ -26,10 +36,15 @@ def test_four_processes_lose_nothing_keep_the_order_and_outlive_one_of_them(tmp_
     crew = [
         subprocess.Popen(
             [sys.executable, str(script), url, str(number), str(CAPTURES)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )
         for number in range(CREW)
     ]  # fmt: skip
+    for process in crew:  # the one that dies must not come when the others are done
+        assert hear(process) == "ready\n"
+    tell(crew, "go")
+    crew[0].wait(timeout=60)
+    tell(crew[1:], "end with the work")
     said = [process.communicate(timeout=60) for process in crew]
     assert [process.returncode for process in crew] == [-signal.SIGKILL, 0, 0, 0], said
     acknowledged = {name for out, _ in said for name in out.split()}

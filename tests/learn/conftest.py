@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,7 +14,10 @@ import pytest
 
 from perdure.control.items import Items
 from perdure.control.receipts import receipt
+from perdure.control.undo import Undo
+from perdure.jobs.job import Handler
 from perdure.learn.capture import capture
+from perdure.learn.consolidate import Consolidator
 from perdure.learn.extract import Extracted
 from perdure.learn.steps import Learner
 from perdure.observe import Meter
@@ -79,6 +84,7 @@ class World:
     switches: Switches = field(default_factory=Switches)
     embedder: Any = None
     basic: Any = None
+    extraction_model: str | None = None
     now: datetime = START
     meter: Meter = field(default_factory=Meter)
     index: TableIndex = field(default_factory=lambda: TableIndex("words"))
@@ -98,7 +104,7 @@ class World:
         return Learner(
             database=self.database,
             chat=self.chat,
-            extraction_model=None,
+            extraction_model=self.extraction_model,
             basic=self.basic or first_sentence,
             embedder=self.embedder,
             index=self.index if self.embedder is not None else None,
@@ -106,6 +112,30 @@ class World:
             switches=self.switches,
             clock=self.clock,
             meter=self.meter,
+        )
+
+    @property
+    def consolidator(self) -> Consolidator:
+        return Consolidator(
+            database=self.database,
+            chat=self.chat,
+            extraction_model=self.extraction_model,
+            index=self.index if self.embedder is not None else None,
+            embeds=self.embedder is not None,
+            policy_of=lambda _namespace: self.policy,
+            switches=self.switches,
+            clock=self.clock,
+            meter=self.meter,
+        )
+
+    @property
+    def undo(self) -> Undo:
+        return Undo(
+            database=self.database,
+            embedder=None,
+            index=None,
+            policy_of=lambda _namespace: self.policy,
+            clock=self.clock,
         )
 
     @property
@@ -129,19 +159,28 @@ class World:
 
     def learn(self, meanwhile: Any = None) -> list[Job]:
         """Keep every promise to learn that is due, like a worker; returns the finished jobs."""
+        return self.keep(JobType.EXTRACT, self.learner, meanwhile)
+
+    def tidy(self, meanwhile: Any = None) -> list[Job]:
+        """Keep every promise to tidy up that is due, like a worker; returns the finished jobs."""
+        return self.keep(JobType.CONSOLIDATE, self.consolidator, meanwhile)
+
+    def keep(self, kind: JobType, handler: Handler, meanwhile: Any = None) -> list[Job]:
+        """Keep every promise of one kind that is due; returns the jobs as they were finished."""
         done = []
-        while (job := self._claim()) is not None:
-            effect = self.learner(job)
+        while (job := self._claim(kind)) is not None:
+            effect = handler(job)
             if meanwhile is not None:
                 meanwhile()
             with self.database.begin() as tx:
-                tx.jobs.finish(job, effect(tx), self.clock())
-                done.append(job)
+                result = effect(tx)
+                tx.jobs.finish(job, result, self.clock())
+                done.append(replace(job, result=result))
         return done
 
-    def _claim(self) -> Job | None:
+    def _claim(self, kind: JobType) -> Job | None:
         with self.database.begin() as tx:
-            return tx.jobs.claim(self.clock(), 30.0, [JobType.EXTRACT])
+            return tx.jobs.claim(self.clock(), 30.0, [kind])
 
     def says(self, *said: Message | str, **how: Any) -> Receipt:
         """Capture a turn, learn from it, and tell what became of it."""
@@ -187,12 +226,37 @@ def first_sentence(said: Any, at: datetime) -> Extracted:
     )
 
 
+@pytest.fixture(scope="session")
+def template(tmp_path_factory):
+    """An empty database, made once; each world begins with a copy."""
+    file = tmp_path_factory.mktemp("template") / "p.db"
+    SqlDatabase.open(f"sqlite:///{file}", clock=lambda: START).close()
+    return file
+
+
 @pytest.fixture
-def world(tmp_path):
-    now = [START]
-    database = Watched(SqlDatabase.open(f"sqlite:///{tmp_path}/p.db", clock=lambda: now[0]))
-    yield World(database=database)
-    database.close()
+def worlds(tmp_path, template):
+    """Makes fresh worlds; a new one closes the one before."""
+    count = itertools.count()
+    opened: list[World] = []
+
+    def make() -> World:
+        while opened:
+            opened.pop().database.close()
+        file = tmp_path / f"{next(count)}.db"
+        shutil.copy(template, file)
+        database = SqlDatabase.open(f"sqlite:///{file}", clock=lambda: START)
+        opened.append(World(database=Watched(database)))
+        return opened[-1]
+
+    yield make
+    for world in opened:
+        world.database.close()
+
+
+@pytest.fixture
+def world(worlds):
+    return worlds()
 
 
 @pytest.fixture

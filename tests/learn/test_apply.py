@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from perdure.learn.apply import apply
+from perdure.learn.plan import Plan
 from perdure.learn.shown import Numbering
-from perdure.learn.write import Plan
 from perdure.store.items import SqlItems
 from perdure.types import (
     Action,

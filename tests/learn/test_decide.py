@@ -103,6 +103,17 @@ def test_the_comparison_shows_machine_rows_the_users_own_first_and_within_the_li
     assert comparison(active, ASSISTANT.decide.but(strategy="exact")).rows[0] == manual
 
 
+@pytest.mark.spec("3.4")
+def test_where_vectors_tell_the_nearest_are_shown_first_and_no_more_than_a_few():
+    rows = [row(f"Owns boat {number}", number) for number in range(1, 10)]
+    mine = row("Owns boat 10", 10, source=Source.MANUAL)
+    nearest = [mine.id, *(item.id for item in reversed(rows)), "gone"]
+
+    shown = comparison([*rows, mine], ASSISTANT.decide.but(shown_nearest=3), nearest)
+
+    assert shown.rows == (rows[8], rows[7], rows[6])
+
+
 @pytest.mark.spec("1")
 def test_learnt_memories_are_bound_to_nothing_the_policy_does_not_name():
     scope = Scope(user="ann", project="robot-1", assistant="cook", run="r", conversation="c")

@@ -37,7 +37,7 @@ def verdict(said, *, preferences=ON, switches=None, state=None, policy=ASSISTANT
     [
         (turn("hi", mode=Mode.OFF), Reason.MODE_OFF),
         (turn("hi", mode=Mode.READ), Reason.MODE_OFF),
-        (turn("hi", mode=Mode.WRITE), None),
+        (turn("I ski", mode=Mode.WRITE), None),
         (turn("hi", outcome=Outcome.FAILED), Reason.NOT_COMPLETED),
         (turn("hi", outcome=Outcome.CANCELLED), Reason.NOT_COMPLETED),
         (turn("hi", kind=ConversationKind.SUBAGENT), Reason.CONVERSATION_KIND),
@@ -45,7 +45,8 @@ def verdict(said, *, preferences=ON, switches=None, state=None, policy=ASSISTANT
         (turn(" \n\t"), Reason.NOTHING_SAID),
         (turn(Message(Role.ASSISTANT, "hi")), Reason.NO_USER_MESSAGE),
         (turn(Message(Role.SYSTEM, "Be nice.")), Reason.NOTHING_SAID),
-        (turn("hi"), None),
+        (turn("I ski"), None),
+        (turn("hi"), Reason.NOT_A_STATEMENT),
     ],
 )
 def test_a_turn_is_refused_for_the_first_reason_there_is(said, reason):

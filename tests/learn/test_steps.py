@@ -17,7 +17,7 @@ from perdure.errors import (
     ReplyUnusable,
 )
 from perdure.policy import DESKTOP, TEAM
-from perdure.ports import Corpus, Reply
+from perdure.ports import Corpus, Reply, VectorEntry
 from perdure.store.items import SqlItems
 from perdure.testing.fakes import WordEmbedder
 from perdure.types import (
@@ -232,6 +232,26 @@ def test_a_comparison_that_fails_falls_back_to_exact_words(world, monkeypatch):
     assert world.memories() == ["Lives in Bergen", "Owns a boat"]
 
 
+@pytest.mark.spec("3.4")
+def test_of_many_memories_one_call_is_shown_those_nearest_to_what_was_said(embedded):
+    decide = embedded.policy.decide.but(shown_nearest=2)
+    embedded.policy = replace(embedded.policy, decide=decide)
+    knows(embedded, "Drinks oat milk", "Cycles to work", "Plays the cello")
+    chat = embedded.answers([fact("", "touch", 1)])
+    embedded.capture(Message(Role.USER, "Oat milk is what I drink.", id="m"), conversation="c")
+    with embedded.database.begin() as tx:  # the job that embeds what was said came first
+        [line] = tx.messages.by_id(ANN, "c", ["m"])
+        vectors = WordEmbedder().embed([line.content], "add")
+        entry = VectorEntry(ref=str(line.seq), vectors=vectors)
+        embedded.index.upsert(tx, ANN, Corpus.EPISODES, [entry])
+
+    embedded.learn()
+
+    sent = chat.asked[-1].messages[1]["content"]
+    assert '"1": "Drinks oat milk"' in sent
+    assert sent.count("cello") + sent.count("Cycles") == 1
+
+
 # ── replies of every shape ───────────────────────────────────────────────────────────────────────
 
 OBOE = '{"facts": ["Has played the oboe since age nine"]}'
@@ -315,7 +335,7 @@ def test_a_reply_that_is_cut_off_is_asked_for_again_in_halves(world):
     assert world.memories() == ["Is renovating a farmhouse", "Hired a carpenter named Odo"]
     sent = [question.messages[1]["content"] for question in chat.asked]
     assert len(set(sent)) == 3
-    assert all('"role": "user"' in text for text in sent)
+    assert all('"1": "[user ' in text for text in sent)
 
 
 def test_a_reply_that_is_always_cut_off_is_never_stored_in_part(world):
@@ -346,7 +366,9 @@ def test_nothing_said_calls_no_model_and_an_invented_reply_is_refused(world):
     assert all(r.state is ReceiptState.SKIPPED and r.reason is not None for r in receipts)
     assert chat.asked == []
 
-    told = world.says("👍")
+    assert world.says("👍").reason is Reason.NOT_A_STATEMENT
+    assert chat.asked == []
+    told = world.says("Do it!")
     assert reasons(told) == [Reason.UNSUPPORTED] * 3
     assert world.memories() == []
 
@@ -370,7 +392,7 @@ def test_what_recall_put_into_the_prompt_is_never_learnt_again(world):
     chat = world.answers({"facts": facts}, {"facts": facts})
     block = '<memory source="perdure">\n- Prefers metric units\n- Is learning Basque\n</memory>'
 
-    for said in ("go on", f"{block}\ngo on"):
+    for said in ("go on", "Do it, please", f"{block}\nDo it, please"):
         world.says(
             Message(Role.SYSTEM, f"You are Tessa, a tax assistant.\n{block}"),
             Message(Role.USER, said),
@@ -780,7 +802,7 @@ def test_context_explains_and_is_no_source(world):
     world.says("I go climbing on Tuesdays.", Message(Role.ASSISTANT, "Nice."))
     [row] = world.rows()
 
-    told = world.says("Great, thanks!")
+    told = world.says("Great, thanks, now the report.")
 
     sent = chat.asked[-1].messages[1]["content"]
     context = sent[sent.index('"context"') : sent.index('"lines"')]

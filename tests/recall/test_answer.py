@@ -8,7 +8,7 @@ import pytest
 from perdure.errors import Unavailable
 from perdure.policy import ASSISTANT, DESKTOP, TEAM
 from perdure.ports import Similarity
-from perdure.types import Kind, Mode, Preferences, Scope, Status, Switches
+from perdure.types import Kind, Message, Mode, Preferences, Scope, Status, Switches
 
 NOW = datetime(2026, 11, 30, 9, tzinfo=UTC)
 ANN = Scope(user="ann")
@@ -207,6 +207,42 @@ def test_the_text_stays_byte_for_byte_the_same_while_the_memories_do(world):
 
     assert first.text == later.text != ""
     assert first.trace != later.trace
+
+
+@pytest.mark.spec("4.8")
+def test_what_is_pinned_stands_first_and_the_questions_part_last(world):
+    """While the memories stay the same, every text begins with the same pinned part.
+
+    Where a place of the preferences is left to the question: with all of them pinned, a searched
+    one that ranks higher pushes one out.
+    """
+    room = ASSISTANT.but(search=ASSISTANT.search.but(pinned_preferences=4))
+    world.knows("Tea is served at five", kind=Kind.PREFERENCE, confidence=0.5, age=99)
+    world.knows("Boat trips start at six", kind=Kind.PREFERENCE, confidence=0.5, age=98)
+    for number in range(5):
+        sure = {"confidence": 0.9, "importance": number / 5, "age": 10 * number}
+        world.knows(f"Likes thing {number}", kind=Kind.PREFERENCE, **sure)
+        world.knows(f"Rule {number}", kind=Kind.CONSTRAINT, age=10 * number)
+
+    asked = ("tea at five", "boat trips", "!")
+    tea, boat, idle = (world.asks(question, policy=room).text for question in asked)
+
+    pinned = idle.removesuffix("\n</memory>")
+    assert pinned.splitlines()[-4:] == [f"- Likes thing {number}" for number in (4, 3, 2, 1)]
+    assert tea.removeprefix(pinned) == "\n- Tea is served at five\n</memory>"
+    assert boat.removeprefix(pinned) == "\n- Boat trips start at six\n</memory>"
+
+
+@pytest.mark.spec("4.8")
+def test_a_word_or_two_do_not_change_the_language(world):
+    world.knows("不吃香菜", kind=Kind.CONSTRAINT)
+
+    for few in ("ok", "👍", "42", "…", "thx"):
+        assert "【必守约束】" in world.asks(few).text
+    talk = [Message("user", "What shall we cook tonight?"), Message("user", "ok")]
+    assert "[Constraints to keep]" in world.asks(talk).text
+    world.knows("Likes rice and other long English words", kind=Kind.CONSTRAINT)
+    assert "[Constraints to keep]" in world.asks("ok").text
 
 
 # ── switches and roads ───────────────────────────────────────────────────────────────────────────

@@ -13,7 +13,7 @@ def test_each_memory_tells_its_arms_ranks_terms_stage_and_reason(world):
     world.knows("Prefers tea", confidence=0.9)
     world.knows("Prefers tea", confidence=0.9, importance=0.1, project="mao")
     for number in range(3):
-        world.knows(f"Tea tip {number} {'zyxw'[number] * 4}", confidence=0.9)
+        world.knows(f"Prefers tea of {'zyxw'[number] * 4}", confidence=0.9)
     world.knows("Tea is an order", suspicious=True)
     scope = world.scope.within(project="mao")
 

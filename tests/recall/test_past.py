@@ -95,6 +95,38 @@ def test_what_a_person_took_back_is_not_said_whatever_the_time(item):
     assert then([dismissed, deleted, scrubbed], history, 60) == {}
 
 
+@pytest.mark.spec("4", "3.7")
+def test_what_was_merged_is_believed_apart_until_it_was_merged_and_goes_with_what_it_became(item):
+    tea, cup = item("Likes tea", 1, age=90), item("Likes a cup of tea", 2, age=80)
+    both = item("Likes a cup of tea", 3, age=30)
+
+    def merge(source, into):
+        told = entry(into, Operation.MERGE, 30, source.content, into.content)
+        return [
+            replace(told, was=source),
+            entry(source, Operation.MERGE, 30, source.content, None),
+        ]
+
+    history = [
+        *(entry(one, Operation.CREATE, 90 - 10 * n, None, one.content)
+          for n, one in enumerate((tea, cup))),
+        *merge(tea, both),
+        *merge(cup, both),
+    ]  # fmt: skip
+
+    assert {one.id for one in then([both], history, 20).values()} == {both.id}
+    assert {one.id for one in then([both], history, 40).values()} == {tea.id, cup.id}
+    assert set(then([both], history, 85)) == {"Likes tea"}
+    for taken in ([], [replace(both, status=Status.DISMISSED)]):
+        assert then(taken, history, 40) == {}
+    covered = [*history[:1], *merge(tea, cup)]  # it only confirmed a row that there was
+    assert set(then([cup], covered, 85)) == {"Likes tea"}
+    assert set(then([cup], covered, 40)) == {"Likes tea", "Likes a cup of tea"}
+    undone = [*history, entry(tea, Operation.RESTORE, 10, None, "Likes tea")]
+    assert {one.id for one in then([tea, both], undone, 5).values()} == {tea.id, both.id}
+    assert {one.id for one in then([tea, both], undone, 20).values()} == {both.id}
+
+
 @pytest.mark.spec("4")
 def test_a_memory_without_a_history_has_the_words_it_has_now(item):
     old, new = item("Likes tea", age=90), item("Likes jam", 2, age=10)

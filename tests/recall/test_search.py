@@ -100,18 +100,27 @@ def test_words_add_to_meaning_and_speak_alone_where_vectors_are_down():
 
 @pytest.mark.spec("4.3")
 def test_constraints_come_first_then_sure_preferences_by_importance(item):
-    """D 1: unexpired constraints, then preferences with confidence >= 0.8 up to their limit."""
+    """D 1: unexpired constraints, then preferences with confidence >= 0.8, within their limit."""
     rules = [item(f"rule {n}", n, kind=Kind.CONSTRAINT, confidence=0.1) for n in (1, 2)]
     late = item("late", 3, kind=Kind.CONSTRAINT, expires_at=NOW)
     likes = [item(f"like {n}", 10 + n, kind=Kind.PREFERENCE, importance=n / 10) for n in range(7)]
     unsure = item("unsure", 30, kind=Kind.PREFERENCE, confidence=0.79, importance=1.0)
     fact = item("fact", 31, importance=1.0)
 
-    pins = pinned([late, fact, unsure, *likes, *rules], NOW, ASSISTANT)
+    def pins(policy=ASSISTANT):
+        everything = [late, fact, unsure, *likes, *rules]
+        return [one.content for one in pinned(everything, NOW, policy)]
 
-    assert [one.content for one in pins] == [
-        "rule 1", "rule 2", "like 6", "like 5", "like 4", "like 3", "like 2",
-    ]  # fmt: skip
+    def most(search, budget):
+        return ASSISTANT.but(
+            search=ASSISTANT.search.but(pinned_preferences=search),
+            budget=ASSISTANT.budget.but(preference=budget),
+        )
+
+    assert pins() == ["rule 1", "rule 2", "like 6", "like 5", "like 4", "like 3", "like 2"]
+    assert pins(most(3, 5)) == pins()[:5]
+    assert len(pins(most(9, 7))) == 9
+    assert pins(most(5, 0)) == ["rule 1", "rule 2"]
 
 
 @pytest.mark.spec("4.3")

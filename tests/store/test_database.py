@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -114,6 +116,34 @@ def test_a_writer_that_waits_too_long_gets_a_clear_answer(database):
         pass
     with database.begin() as tx:  # and the next one works
         tx.jobs.promise(promise(ANN, "k"), NOW)
+
+
+HOLD = """
+import sys
+from perdure.store.database import _sqlite
+held = _sqlite().connect(sys.argv[1], isolation_level=None)
+held.execute("CREATE TABLE new (id)")
+held.execute("BEGIN IMMEDIATE")
+print("held", flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.spec("5")
+def test_a_new_file_that_another_process_holds_for_a_moment_is_waited_for(tmp_path):
+    """Several processes may make one database at once: SQLite itself does not wait there."""
+    file = str(tmp_path / "perdure.db")
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, file], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(DatabaseUnavailable, match="locked"):
+            opened(f"sqlite:///{file}", busy_s=0.1)
+        timer = threading.Timer(0.3, other.communicate, ["let go\n"])
+        timer.start()
+        opened(f"sqlite:///{file}", busy_s=30.0).close()
+        timer.join()
 
 
 def test_units_of_work_on_a_database_in_memory_take_turns():

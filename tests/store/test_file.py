@@ -444,7 +444,7 @@ def test_a_state_of_the_first_tables_is_brought_up_to_date(desk):
 
 
 FIRST_TABLES = ("perdure_memories", "perdure_messages", "perdure_conversations", "perdure_users")
-LATER_COLUMNS = {"kept_at"}
+LATER_COLUMNS = {"kept_at", "consolidated_at", "consolidated_by"}
 
 
 def test_a_file_that_is_there_and_cannot_be_opened_is_an_error_and_not_an_empty_memory(desk):

@@ -20,7 +20,7 @@ from perdure.store.columns import moment
 from perdure.store.database import SqlDatabase, migrate
 from perdure.store.schema import metadata
 from perdure.testing.samples import ANN, BO, NOW, memory
-from perdure.types import Message, Role
+from perdure.types import Message, Preferences, Role
 
 OPEN = """
 import sys
@@ -37,7 +37,7 @@ def schema(connection):
         "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name LIKE '%perdure%'"
         " AND name NOT LIKE 'perdure_terms%' AND name NOT IN ('perdure_places', 'perdure_version')"
     )
-    return {re.sub(r"\s+", " ", sql) for (sql,) in rows}
+    return {re.sub(r"\s+", " ", re.sub(r"\s*([(),])\s*", r"\1", sql)) for (sql,) in rows}
 
 
 @pytest.fixture
@@ -93,6 +93,37 @@ def test_the_second_revision_finds_what_was_deleted_and_loses_nothing(url, file)
         assert tx.messages.remove(ANN, kept_before=yesterday) == 0
         assert tx.messages.remove(ANN, kept_before=yesterday + timedelta(days=2)) == 1
         tx.messages.add(ANN, "c", [Message(Role.USER, "hi", id="m")], NOW, "t")
+    database.close()
+
+
+def test_the_third_revision_keeps_every_user_and_every_entry(url, file):
+    """From 0002: nobody was tidied up yet, and no entry brings a row back."""
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        command.upgrade(migrations.config(connection), "0002")
+    engine.dispose()
+    old = sqlite3.connect(file)
+    old.execute(
+        "INSERT INTO perdure_users (namespace, user_id, auto_learn, memories_revision,"
+        " episodes_revision, updated_at) VALUES ('default', 'ann', 0, 1, 1, 5)"
+    )
+    old.execute(
+        "INSERT INTO perdure_audit_log (namespace, user_id, entry_id, item_id, operation, actor,"
+        " reason, before, at) VALUES ('default', 'ann', 'e1', 'i1', 'delete', 'user', 'r', 'x', 5)"
+    )
+    old.commit()
+    old.close()
+
+    assert migrate(url)
+
+    database = SqlDatabase.open(url, clock=lambda: NOW)
+    with database.begin() as tx:
+        assert tx.users.consolidated(ANN) is None
+        assert not tx.users.preferences(ANN, Preferences()).auto_learn
+        [entry] = tx.audit.of(ANN, "i1")
+        assert (entry.before, entry.was) == ("x", None)
+        tx.users.consolidate(ANN, "run", NOW)
+        assert tx.users.consolidated(ANN) == (NOW, "run")
     database.close()
 
 

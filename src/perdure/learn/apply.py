@@ -10,7 +10,9 @@ from typing import Any
 from perdure.learn import outcome
 from perdure.learn.capacity import Evictions, evictions
 from perdure.learn.check import Checked, Checking, Known, check, hashes
-from perdure.learn.write import Plan, Writing
+from perdure.learn.groups import promise_due
+from perdure.learn.plan import Plan
+from perdure.learn.write import Writing
 from perdure.policy import Policy
 from perdure.ports import ItemFilter, Transaction, VectorIndex
 from perdure.types import Action, Change, Learnt, Level, Reason, Refused, Status
@@ -56,6 +58,8 @@ def apply(
             lost.add(change.candidate)
             refused.append(Refused(candidate=change.candidate, reason=done))
     writing.promise_vectors()
+    if plan.consolidates and policy.consolidate.enabled:
+        promise_due(tx, writing.grown, policy, at)
     tx.messages.learnt(plan.owner, plan.conversation, plan.upto)
     if policy.capture.keep_messages_s == 0:
         tx.messages.remove(plan.owner, conversation=plan.conversation, upto=plan.upto)

@@ -30,7 +30,13 @@ from perdure.types import (
 )
 
 _STILL_KEPT = frozenset(
-    {Reason.TOO_SHORT, Reason.NOT_ENOUGH_NEW, Reason.NO_REPLY, Reason.NO_USER_MESSAGE}
+    {
+        Reason.TOO_SHORT,
+        Reason.NOT_ENOUGH_NEW,
+        Reason.NO_REPLY,
+        Reason.NO_USER_MESSAGE,
+        Reason.NOT_A_STATEMENT,
+    }
 )
 """A turn that is not learnt from for one of these was still said. Every other reason is a wish, of
 the user, the host or the deployment, that nothing comes of it."""

@@ -56,12 +56,11 @@ def details(statement: str) -> Details:
     )
 
 
-def lost(old: str, new: str, said: Sequence[str] = ()) -> Details:
-    """What the old wording has, the new one has not, and the turn does not speak of."""
-    whole = "\n".join(said)
-    gone = details(old) - details(new) - details(whole)
-    folded = text.normalise(whole)
-    return replace(gone, names=frozenset(name for name in gone.names if name not in folded))
+def beyond(statement: str, texts: Sequence[str]) -> Details:
+    """What the statement has and none of the texts."""
+    whole = "\n".join(texts)
+    own, folded = details(statement) - details(whole), text.normalise(whole)
+    return replace(own, names=frozenset(name for name in own.names if name not in folded))
 
 
 def loses(old: str, new: str, said: Sequence[str], slack: int) -> bool:
@@ -76,7 +75,7 @@ def loses(old: str, new: str, said: Sequence[str], slack: int) -> bool:
         said: the user's words of the turn.
         slack: so many words may be lost beyond those that come in.
     """
-    gone, come = lost(old, new, said), details(new) - details(old)
+    gone, come = beyond(old, [new, *said]), beyond(new, [old])
     return (
         len(gone.names) > len(come.names)
         or len(gone.numbers) > len(come.numbers)
@@ -86,6 +85,6 @@ def loses(old: str, new: str, said: Sequence[str], slack: int) -> bool:
 
 def forgets(old: str, new: str) -> bool:
     """Does the new wording lack a name, a number or a date of the old one?"""
-    gone = lost(old, new)
+    gone = beyond(old, [new])
     dates = set(support.numbers(old, dates=True)) - set(support.numbers(new, dates=True))
     return bool(gone.names or gone.numbers or dates)

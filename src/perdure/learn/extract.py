@@ -89,7 +89,8 @@ def _in_parts(
     found: list[Extracted] = []
     context = told.context
     for part in parts:
-        found.append(extract(ask, replace(told, said=part, context=context), policy, halvings))
+        if any(line.role is Role.USER for line in part):
+            found.append(extract(ask, replace(told, said=part, context=context), policy, halvings))
         context = (*told.context, _end(part[-1], policy.learn.overlap_chars))
     return _joined(found)
 

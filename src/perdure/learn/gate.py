@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from perdure import text
+from perdure.learn.idle import idle
 from perdure.policy import LearnPolicy
 from perdure.ports import ConversationState
 from perdure.types import (
@@ -75,10 +76,20 @@ def _lack(turn: Turn, state: ConversationState | None, policy: LearnPolicy) -> R
         return Reason.NO_USER_MESSAGE
     if policy.needs_reply and not _said(turn, Role.ASSISTANT):
         return Reason.NO_REPLY
+    return _too_little(by_user, policy) or _too_early(turn, state, policy)
+
+
+def _too_little(by_user: list[str], policy: LearnPolicy) -> Reason | None:
+    """The reason if the user said too little to learn from."""
     counted = by_user[-1:] if policy.takes == "last_exchange" else by_user
     length = sum(text.graphemes(text.normalise(said, "space")) for said in counted)
     if length < policy.min_user_chars:
         return Reason.TOO_SHORT
+    return Reason.NOT_A_STATEMENT if policy.skips_idle and all(map(idle, by_user)) else None
+
+
+def _too_early(turn: Turn, state: ConversationState | None, policy: LearnPolicy) -> Reason | None:
+    """The reason if too little is new since the watermark."""
     waiting = state.waiting_chars if state is not None else 0
     if waiting + sum(len(message.content) for message in turn.messages) < policy.trigger_chars:
         return Reason.NOT_ENOUGH_NEW

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ from perdure import text
 from perdure.errors import Unavailable
 from perdure.learn import polarity, support
 from perdure.learn.basic.single import same_question
-from perdure.learn.details import details
+from perdure.learn.details import beyond
 from perdure.learn.shown import level_of
 from perdure.policy import DecidePolicy
 from perdure.ports import Corpus, Hit, Similarity, Transaction, Vector, VectorIndex
@@ -102,7 +103,7 @@ def near(
 
 def _like(statement: str, refused: str, share: float, policy: DecidePolicy) -> bool:
     """Does it say the same? A new name or number, or a "not", makes it another statement."""
-    new = details(statement) - details(refused)
+    new = beyond(statement, [refused])
     return (
         share >= policy.like_dismissed
         and not (new.names or new.numbers)
@@ -110,6 +111,9 @@ def _like(statement: str, refused: str, share: float, policy: DecidePolicy) -> b
         and not polarity.opposed(statement, refused)
     )
 
+
+_NO_LONGER = re.compile(r"\bno longer\b|不再", re.IGNORECASE)
+"""Tells how a memory changed, not which one."""
 
 # ── by meaning, or by words ──────────────────────────────────────────────────────────────────────
 
@@ -136,7 +140,8 @@ def _hits(
 
 def _by_words(tx: Transaction, owner: Scope, content: str, limit: int) -> list[Hit]:
     """The texts that share most words with a statement, the rare ones first."""
-    wanted = {term for term in text.terms(content) if not support.weak(term)}
+    said = _NO_LONGER.sub(" ", content)
+    wanted = {term for term in text.terms(said) if not support.weak(term)}
     postings = tx.fulltext.postings(owner, Corpus.MEMORIES, wanted)
     rarity = {
         term: math.log1p(postings.texts / (1 + sum(term in one.counts for one in postings.found)))

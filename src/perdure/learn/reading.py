@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from perdure.errors import Rejected, Unavailable
 from perdure.learn.extract import heard, shortened
-from perdure.learn.shown import Numbering, comparison, within
+from perdure.learn.shown import Numbering, comparison
 from perdure.policy import Policy
 from perdure.ports import Corpus, ItemFilter, Transaction, VectorIndex
 from perdure.types import (
@@ -102,8 +102,8 @@ def read_known(
     active = tuple(tx.items.active(reading.scope))
     if not compares:
         return replace(reading, active=active)
-    crowded = len(within(active, policy.decide.shown_tokens)) < len(active)
-    nearest = _nearest(tx, reading, index, policy) if index is not None and crowded else ()
+    many = len(active) > policy.decide.shown_nearest
+    nearest = _nearest(tx, reading, index, policy) if index is not None and many else ()
     return replace(
         reading,
         active=active,

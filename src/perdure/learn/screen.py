@@ -10,6 +10,7 @@ from datetime import MAXYEAR
 
 from perdure import text
 from perdure.learn import secret, support
+from perdure.learn.details import beyond
 from perdure.learn.voice import Clause, objection
 from perdure.policy import Policy, ScreenPolicy
 from perdure.prompts.words import without_blocks
@@ -134,6 +135,7 @@ def rewording_fits(content: str, sources: Sequence[str], policy: Policy) -> bool
         and not secret.repeats(content, secret.values(sources))
         and not poses_as_order(content)
         and support.supported(content, sources)
+        and not beyond(content, sources).names
     )
 
 

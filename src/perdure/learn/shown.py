@@ -48,7 +48,7 @@ def level_of(candidate: Candidate, where: Scope) -> Level:
 def comparison(
     active: Sequence[MemoryItem], policy: DecidePolicy, nearest: Sequence[str] = ()
 ) -> Numbering[MemoryItem]:
-    """The memories that a call is shown: those nearest to the turn, then the user's own first.
+    """The memories that a call is shown: those nearest to the turn, or the user's own first.
 
     Args:
         active: what the scope sees, newest first.
@@ -56,9 +56,11 @@ def comparison(
         nearest: ids of rows that are near to what was said, nearest first, where that is known.
     """
     machine = policy.strategy != "exact"
-    places = {ref: place for place, ref in enumerate(nearest)}
     wanted = [item for item in active if item.machine_written or not machine]
-    wanted.sort(key=lambda item: (places.get(item.id, len(places)), item.level is Level.PROJECT))
+    wanted.sort(key=lambda item: item.level is Level.PROJECT)
+    if nearest:
+        by_id = {item.id: item for item in wanted}
+        wanted = [by_id[ref] for ref in nearest if ref in by_id][: policy.shown_nearest]
     return Numbering(within(wanted, policy.shown_tokens))
 
 

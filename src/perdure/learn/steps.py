@@ -16,13 +16,13 @@ from perdure.learn.apply import apply, as_result
 from perdure.learn.extract import Ask, Extracted, Told, extract, heard
 from perdure.learn.gate import switched_off
 from perdure.learn.meet import Meeting
+from perdure.learn.plan import Plan
 from perdure.learn.reading import Reading, read_known, read_turn
 from perdure.learn.screen import Sources, screen
 from perdure.learn.shown import home
 from perdure.learn.voice import Clause, clauses
 from perdure.learn.weigh import Words
 from perdure.learn.when import timed
-from perdure.learn.write import Plan
 from perdure.observe import Meter
 from perdure.policy import Policy
 from perdure.ports import (
@@ -170,6 +170,7 @@ class Learner:
             ),
             vectors=met.vectors,
             embeds=self._embeds,
+            consolidates=self.chat is not None,
             cut_off=extracted.cut_off,
         )
 

@@ -40,9 +40,7 @@ def evidence(said: Sequence[Utterance], context: Sequence[Utterance] = ()) -> li
 
 _WEAK = frozenset(
     "我你您他她它们的了是在有不和与也就都这那个么吗呢吧啊很用户會们會個這為为说想要"
-) | frozenset(
-    text.stem(word) for word in "user name like want thing say said got know longer".split()
-)
+) | frozenset(text.stem(word) for word in "user name like want thing say said got know".split())
 """Terms that every second statement has."""
 _PREFIX = 4  # words with so many first letters in common may be one word
 _MORE_THAN_A_GREETING = 5  # different terms

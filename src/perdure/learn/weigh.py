@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from perdure.learn import polarity, voice
 from perdure.learn.decide import Compared, Proposed
-from perdure.learn.details import details, loses
+from perdure.learn.details import beyond, loses
 from perdure.learn.screen import rewording_fits
 from perdure.learn.shown import Numbering
 from perdure.policy import Policy
@@ -103,7 +103,7 @@ def _stored(
         return replace(plain, action=Action.UPDATE)  # "no longer likes" is not known from "likes"
     content = _rewording(candidate, proposed.content, row, words, policy)
     if loses(row.content, content, words.said, policy.decide.detail_slack):
-        known = not (details(candidate.content) - details(row.content)).words
+        known = not beyond(candidate.content, [row.content]).words
         again = known and not polarity.flips(candidate.content, row.content)
         return replace(plain, action=Action.TOUCH if again else Action.ADD)
     return replace(plain, candidate=replace(candidate, content=content))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from perdure import text
 from perdure.errors import Duplicate
-from perdure.learn.shown import Numbering
+from perdure.learn.groups import Group
+from perdure.learn.plan import Plan
 from perdure.policy import Policy
 from perdure.ports import Corpus, Transaction, VectorEntry, VectorIndex, Vectors
 from perdure.types import (
@@ -17,7 +17,6 @@ from perdure.types import (
     AuditEntry,
     Candidate,
     Change,
-    Decision,
     JobType,
     Learnt,
     Level,
@@ -26,7 +25,6 @@ from perdure.types import (
     Origin,
     Promise,
     Reason,
-    Refused,
     Scope,
     Source,
     Status,
@@ -35,35 +33,6 @@ from perdure.types import (
     just_after,
     new_id,
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What a turn was found to say, before anything of it is written."""
-
-    home: Scope
-    """Where the memories will live."""
-    conversation: str
-    decisions: tuple[Decision, ...]
-    refused: tuple[Refused, ...] = ()
-    """What was left out so far."""
-    shown: Numbering[MemoryItem] = field(default_factory=Numbering)
-    said: Mapping[str, datetime] = field(default_factory=dict)
-    """When each source message was said."""
-    upto: int
-    """``seq`` of the last message that was learnt from."""
-    origin: Origin
-    vectors: Mapping[str, Vectors] = field(default_factory=dict)
-    """Of the statements, shape (1, dimension)."""
-    embeds: bool = False
-    """There is an embedder; a statement without a vector gets one later."""
-    cut_off: int = 0
-    """How many replies were cut off and asked for again with less input."""
-
-    @property
-    def owner(self) -> Scope:
-        """Namespace and user alone."""
-        return Scope(namespace=self.home.namespace, user=self.home.user)
 
 
 @dataclass(slots=True)
@@ -76,6 +45,8 @@ class Writing:
     index: VectorIndex | None
     at: datetime
     without_vector: list[str] = field(default_factory=list)
+    grown: dict[Group, None] = field(default_factory=dict)
+    """The groups that got a new memory, in order."""
 
     def write(self, change: Change) -> Learnt | Reason:
         """Do one change; the reason if the row is no longer as it was shown.
@@ -103,6 +74,7 @@ class Writing:
         except Duplicate:
             return self._stored_meanwhile(item.content_hash, candidate)
         self.tx.items.unbury(self.plan.home, item.content_hash)
+        self.grown[Group.of(item)] = None
         self._project(item)
         self._note(Operation.CREATE, None, item, "learnt from a conversation")
         return Learnt(action=Action.ADD, item=item.id)
@@ -115,12 +87,21 @@ class Writing:
         return self._touch(same, candidate)
 
     def _revive(self, old: MemoryItem, candidate: Candidate) -> Learnt | Reason:
-        """A statement that was set aside or deleted was made again."""
-        new = replace(self._new(candidate), id=old.id, created_at=old.created_at)
+        """A statement that was set aside or deleted was made again.
+
+        What was set aside is what it was, so a person's words and their vector stay; what was
+        deleted begins anew.
+        """
+        if old.status is Status.ARCHIVED:
+            new = replace(self._again(old, candidate), status=Status.ACTIVE)
+        else:
+            fresh = self._new(candidate)
+            new = replace(fresh, id=old.id, created_at=old.created_at, updated_at=self._after(old))
         if not self.tx.items.put(new, shown=old.updated_at):
             return Reason.CHANGED_MEANWHILE
         self.tx.items.unbury(self.plan.home, new.content_hash)
-        self._project(new)
+        if old.status is not Status.ARCHIVED:
+            self._project(new)
         self._note(Operation.RESTORE, old, new, "said again")
         return Learnt(action=Action.ADD, item=new.id)
 
@@ -155,16 +136,20 @@ class Writing:
 
     def _touch(self, old: MemoryItem, candidate: Candidate) -> Learnt | Reason:
         """The same was said again: the row is as good as new, its words unchanged."""
-        new = replace(old, updated_at=self._after(old))
-        if old.machine_written:
-            expiry = candidate.expires_at if old.expired(self.at) else old.expires_at
-            origin = self._origin(old, candidate, old.origin)
-            explicit = old.explicit or candidate.explicit
-            new = replace(new, expires_at=expiry, origin=origin, explicit=explicit)
+        new = self._again(old, candidate)
         if not self.tx.items.put(new, shown=old.updated_at):
             return Reason.CHANGED_MEANWHILE
         self._note(Operation.TOUCH, old, new, "said again")
         return Learnt(action=Action.TOUCH, item=new.id)
+
+    def _again(self, old: MemoryItem, candidate: Candidate) -> MemoryItem:
+        """The row as it is once its statement was made again."""
+        expiry = candidate.expires_at if old.expired(self.at) else old.expires_at
+        new = replace(old, updated_at=self._after(old), expires_at=expiry)
+        if not old.machine_written:
+            return new
+        explicit = old.explicit or candidate.explicit
+        return replace(new, origin=self._origin(old, candidate, old.origin), explicit=explicit)
 
     def _supersede(self, old: MemoryItem) -> Learnt | Reason:
         """Archive what is no longer true; it stays in the history and can be restored."""

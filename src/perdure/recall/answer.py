@@ -144,7 +144,7 @@ class Recaller:
         if not owner.preferences.memory_enabled:
             course.degrade("recall", Reason.SWITCHED_OFF)
             return None
-        pins = pinned(owner.seen.values(), at, policy) if policy.search.pinned else []
+        pins = pinned(owner.pinnable, at, policy) if policy.search.pinned else []
         with stage("search"):
             looked = look(self.sources, query, owner, pins, course)
         with stage("rank"):

@@ -50,7 +50,8 @@ def believed(
 
     What a person has deleted or dismissed since is not believed at any time, nor is what is gone
     for good: its binding is not known any more, and scrubbed text stays gone. What the machine
-    set aside or replaced is. The history knows contents; the other fields are today's.
+    set aside, replaced or merged is, as long as what it became is not taken back. The history knows
+    contents; the other fields are today's.
 
     Args:
         rows: all of the user, whatever their status.
@@ -59,12 +60,17 @@ def believed(
         how: what makes two statements the same.
     """
     by_item: defaultdict[ItemId, list[AuditEntry]] = defaultdict(list)
+    known = {row.id: row for row in rows}
+    merged: dict[ItemId, ItemId] = {}
     for entry in sorted(history, key=lambda entry: entry.at):
         by_item[entry.item].append(entry)
+        if entry.was is not None and entry.was.id not in known:
+            merged[entry.was.id] = entry.item
+    gone = {e.was.id: e.was for es in by_item.values() for e in es if e.was is not None}
     then, anew = [], set()
-    for row in rows:
+    for row in (gone | known).values():
         entries = by_item.get(row.id, [])
-        if _taken_back(row, entries):
+        if _taken_back(_speaker(row.id, known, merged), by_item):
             continue
         content = _content(row, entries, at)
         if content is None or _status(row, entries, at) is not Status.ACTIVE:
@@ -91,10 +97,24 @@ def postings(texts: Mapping[str, str], terms: Collection[str]) -> Postings:
     )
 
 
-def _taken_back(row: MemoryItem, entries: Iterable[AuditEntry]) -> bool:
-    """A person does not want it said: dismissed, or deleted by hand."""
-    if row.status is Status.DISMISSED:
+def _speaker(
+    item: ItemId, known: Mapping[ItemId, MemoryItem], merged: Mapping[ItemId, ItemId]
+) -> MemoryItem | None:
+    """The row that says it today: itself, or what it was merged into; None: there is none."""
+    seen = {item}
+    while item not in known and item in merged:
+        item = merged[item]
+        if item in seen:
+            return None
+        seen.add(item)
+    return known.get(item)
+
+
+def _taken_back(row: MemoryItem | None, by_item: Mapping[ItemId, list[AuditEntry]]) -> bool:
+    """A person does not want it said: dismissed, or deleted by hand; or it is gone for good."""
+    if row is None or row.status is Status.DISMISSED:
         return True
+    entries = by_item.get(row.id, [])
     last = [entry.actor for entry in entries if entry.operation is Operation.DELETE]
     return row.status is Status.DELETED and last[-1:] != [Actor.SYSTEM]
 
@@ -106,7 +126,10 @@ def _content(row: MemoryItem, entries: list[AuditEntry], at: datetime) -> str | 
         return before[-1].after
     if any(entry.operation is Operation.CREATE for entry in entries) or row.created_at > at:
         return None
-    return entries[0].before if entries else row.content
+    if not entries:
+        return row.content
+    first = entries[0]
+    return first.before if first.was is None else first.after  # another one came into it
 
 
 def _status(row: MemoryItem, entries: list[AuditEntry], at: datetime) -> Status:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -164,9 +163,17 @@ def _bullets(words: Words) -> Layout:
     )
 
 
-def _steady(item: MemoryItem, pinned: bool) -> tuple[bool, float, datetime, ItemId]:  # noqa: FBT001 - a sort key's arguments
-    """Pinned ones first, the most important of them first; then in the order they were made."""
-    return (not pinned, -item.importance if pinned else 0.0, item.created_at, item.id)
+def _steady(item: MemoryItem, pinned: bool) -> tuple[bool, float, float, ItemId]:  # noqa: FBT001 - a sort key's arguments
+    """Pinned ones first, else in the order they were made.
+
+    New constraints stand behind the old ones. Pinned preferences stand as they were chosen, since
+    the last to be chosen is the first to leave.
+    """
+    made = item.created_at.timestamp()
+    if not pinned:
+        return (True, 0.0, made, item.id)
+    newest = item.kind is Kind.PREFERENCE
+    return (False, -item.importance, -made if newest else made, item.id)
 
 
 def _bullet(item: MemoryItem) -> str:

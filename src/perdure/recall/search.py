@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from heapq import nlargest
+from itertools import islice
 
 from perdure import text
 from perdure.policy import Policy, SearchPolicy
@@ -87,17 +89,19 @@ def best(relevance: Mapping[str, float], limit: int | None = None) -> list[str]:
 
 def pinned(items: Iterable[MemoryItem], at: datetime, policy: Policy) -> list[MemoryItem]:
     """What comes whatever the question: unexpired constraints, then sure preferences. D 1."""
-    alive = [item for item in items if not (policy.item.expires and item.expired(at))]
-    sure = sorted(
-        (
-            item
-            for item in alive
-            if item.kind is Kind.PREFERENCE and item.confidence >= policy.search.pinned_confidence
-        ),
-        key=lambda item: (item.importance, item.id),
-        reverse=True,
-    )
-    return [i for i in alive if i.kind is Kind.CONSTRAINT] + sure[: policy.budget.preference]
+    knobs, limits = policy.search, (policy.budget.preference, policy.search.pinned_preferences)
+    most = min(limit for limit in limits if limit is not None)
+    alive = items
+    if policy.item.expires:
+        alive = (item for item in items if item.expires_at is None or not item.expired(at))
+    rules: list[MemoryItem] = []
+    sure: list[MemoryItem] = []
+    for item in alive:
+        if item.kind is Kind.CONSTRAINT:
+            rules.append(item)
+        elif item.kind is Kind.PREFERENCE and item.confidence >= knobs.pinned_confidence:
+            sure.append(item)
+    return rules + nlargest(most, sure, key=lambda item: (item.importance, item.id))
 
 
 def semantic(
@@ -158,25 +162,24 @@ def sightings(
     """
     relevance = fuse(hits.dense, hits.words, policy)
 
-    def of(refs: Iterable[str]) -> list[Sighting]:
-        return [
-            Sighting(item=seen[ref], relevance=relevance.get(ref, 0.0))
-            for ref in refs
-            if ref in seen and seen[ref].kind in policy.kinds
-        ]
+    since = at - timedelta(days=policy.recent_days)
+
+    def of(refs: Iterable[str], *, recent: bool = False) -> list[Sighting]:
+        known = ((ref, seen[ref]) for ref in refs if ref in seen)
+        wanted = (
+            Sighting(item=item, relevance=relevance.get(ref, 0.0))
+            for ref, item in known
+            if item.kind in policy.kinds and not (recent and item.updated_at < since)
+        )
+        return list(islice(wanted, policy.per_arm))
 
     arms: dict[str, list[Sighting]] = {}
     if policy.pinned:
         arms[PINNED] = [Sighting(item=item, relevance=relevance.get(item.id, 0.0)) for item in pins]
     if hits.dense is not None:
-        since = at - timedelta(days=policy.recent_days)
-        arms["semantic"] = [
-            sighting
-            for sighting in of(best(hits.dense))
-            if not policy.recent_days or sighting.item.updated_at >= since
-        ][: policy.per_arm]
+        arms["semantic"] = of(best(hits.dense), recent=policy.recent_days > 0)
     elif policy.semantic or policy.mode == "legacy":
-        arms["structured"] = of(seen)[: policy.per_arm]
+        arms["structured"] = of(seen)
     if policy.fulltext:
-        arms["fulltext"] = of(best(hits.words))[: policy.per_arm]
+        arms["fulltext"] = of(best(hits.words))
     return arms

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from perdure.ports import Corpus, ItemFilter, Transaction
-from perdure.types import MemoryItem, Scope, Status
+from perdure.types import Kind, MemoryItem, Scope, Status
+
+_PINNABLE = frozenset({Kind.CONSTRAINT, Kind.PREFERENCE})
 
 Key = TypeVar("Key")
 Value = TypeVar("Value", bound=Sized)
@@ -22,6 +24,8 @@ class Shelf:
     rows: Mapping[str, MemoryItem]
     bound: tuple[MemoryItem, ...]
     """Those that are not seen everywhere."""
+    pinnable: tuple[MemoryItem, ...] = ()
+    """Those of a kind that may be pinned."""
 
     @classmethod
     def of(cls, items: Iterable[MemoryItem]) -> Shelf:
@@ -34,6 +38,7 @@ class Shelf:
                 for item in rows.values()
                 if item.project or item.assistant or item.run or item.conversation
             ),
+            tuple(item for item in rows.values() if item.kind in _PINNABLE),
         )
 
     def __len__(self) -> int:

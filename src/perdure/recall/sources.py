@@ -41,6 +41,11 @@ class Owner:
     anew: frozenset[ItemId] | None = None
     """Of an earlier time: the rows whose words no index has. None: the rows are today's."""
 
+    @property
+    def pinnable(self) -> list[MemoryItem]:
+        """The rows of a kind that may be pinned."""
+        return [item for item in self.shelf.pinnable if item.id in self.seen]
+
 
 @dataclass(frozen=True, slots=True)
 class Meant:

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
+from perdure.store import rows
 from perdure.store.columns import owned, whose
 from perdure.store.dialects import bunches
 from perdure.store.schema import audit_log
@@ -15,10 +16,15 @@ from perdure.types import Actor, AuditEntry, Operation, Scope
 _ADD = insert(audit_log)
 _EVERY = select(audit_log).where(*owned(audit_log)).order_by(audit_log.c.id)
 _OF = _EVERY.where(audit_log.c.item_id == bindparam("item"))
+_MERGED = select(audit_log.c.was).where(
+    *owned(audit_log),
+    audit_log.c.item_id.in_(bindparam("items", expanding=True)),
+    audit_log.c.was.is_not(None),
+)
 _SCRUB = (
     update(audit_log)
     .where(*owned(audit_log), audit_log.c.item_id.in_(bindparam("items", expanding=True)))
-    .values(before=None, after=None)
+    .values(before=None, after=None, was=None)
 )
 
 
@@ -46,6 +52,7 @@ class SqlAudit:
                         "after": entry.after,
                         "at": entry.at,
                         "trace": entry.trace,
+                        "was": None if entry.was is None else rows.packed(entry.was),
                     }
                     for entry in entries
                 ],
@@ -60,12 +67,25 @@ class SqlAudit:
         return _entries(self._connection.execute(_EVERY, whose(scope)))
 
     def scrub(self, scope: Scope, items: Collection[str]) -> None:
-        """Take the text out of the history of these memories; what happened to them stays."""
-        for some in bunches(items):
-            self._connection.execute(_SCRUB, {**whose(scope), "items": some})
+        """Take the text out of the history of these memories; what happened to them stays.
+
+        So it goes with the memories that were merged into them: they said the same.
+        """
+        doomed = set(items)
+        while doomed:
+            merged = {
+                rows.unpacked(was).id
+                for some in bunches(sorted(doomed))
+                for was in self._connection.execute(
+                    _MERGED, {**whose(scope), "items": some}
+                ).scalars()
+            }
+            for some in bunches(sorted(doomed)):
+                self._connection.execute(_SCRUB, {**whose(scope), "items": some})
+            doomed = merged - doomed
 
 
-def _entries(rows: Iterable[Row[Any]]) -> list[AuditEntry]:
+def _entries(found: Iterable[Row[Any]]) -> list[AuditEntry]:
     return [
         AuditEntry(
             id=row.entry_id,
@@ -79,6 +99,7 @@ def _entries(rows: Iterable[Row[Any]]) -> list[AuditEntry]:
             after=row.after,
             at=row.at,
             trace=row.trace,
+            was=None if row.was is None else rows.unpacked(row.was),
         )
-        for row in rows
+        for row in found
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
@@ -33,12 +34,13 @@ except ImportError:
     _newer_sqlite = None
 
 _PRAGMAS = (
-    "journal_mode = WAL",
     "synchronous = NORMAL",
     "foreign_keys = ON",
     "secure_delete = ON",  # what is gone is overwritten, not only let go
 )
 _CONNECTIONS = 32  # of one process, kept at most, for writing and for reading each
+_TAKEN = ("SQLITE_BUSY", "SQLITE_BUSY_RECOVERY", "SQLITE_LOCKED")
+_LOOK_AGAIN_S = 0.005
 _BROKEN = ("SQLITE_NOTADB", "SQLITE_CORRUPT")
 
 
@@ -224,6 +226,7 @@ def _engine(url: URL, begin: str, busy_s: float, *, reads: bool = False) -> Engi
 
     @event.listens_for(engine, "connect")
     def settle(connection: Any, _record: Any) -> None:
+        _with_wal(connection, busy_s)
         for pragma in _PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
         if reads:
@@ -234,6 +237,25 @@ def _engine(url: URL, begin: str, busy_s: float, *, reads: bool = False) -> Engi
         connection.exec_driver_sql(begin)
 
     return engine
+
+
+def _with_wal(connection: Any, busy_s: float) -> None:
+    """Readers beside a writer, for good: the file remembers it.
+
+    To become so a file must be nobody else's for a moment, and SQLite does not wait for that
+    (https://sqlite.org/wal.html, "Sometimes Queries Return SQLITE_BUSY In WAL Mode"): of several
+    processes that make a new file at once some would fail, so we wait ourselves.
+    """
+    until = time.monotonic() + busy_s
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except _sqlite().OperationalError as error:
+            if error.sqlite_errorname not in _TAKEN or time.monotonic() > until:
+                raise
+            time.sleep(_LOOK_AGAIN_S)
+        else:
+            return
 
 
 @contextmanager

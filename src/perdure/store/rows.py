@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from types import SimpleNamespace
 from typing import Any
 
 from sqlalchemy import Row
 
 from perdure import text
+from perdure.store.columns import micros, moment
 from perdure.store.schema import memories
 from perdure.types import (
     Job,
@@ -23,6 +26,7 @@ from perdure.types import (
 
 COLUMNS = tuple(memories.c[name] for name in memories.c.keys() if name != "folded_content")  # noqa: SIM118 - not a dict
 """What `item` reads, in any order."""
+_MOMENTS = ("expires_at", "last_access_at", "created_at", "updated_at")
 
 
 def row(item: MemoryItem) -> dict[str, Any]:
@@ -69,7 +73,7 @@ def row(item: MemoryItem) -> dict[str, Any]:
     }
 
 
-def item(found: Row[Any]) -> MemoryItem:
+def item(found: Row[Any] | SimpleNamespace) -> MemoryItem:
     """The memory of a row of `COLUMNS`."""
     return MemoryItem(
         id=found.id,
@@ -110,6 +114,22 @@ def item(found: Row[Any]) -> MemoryItem:
         metadata=found.metadata,
         vector_status=VectorStatus(found.vector_status),
     )
+
+
+def packed(item: MemoryItem) -> str:
+    """A whole memory as JSON."""
+    values = row(item)
+    for name in _MOMENTS:
+        values[name] = None if values[name] is None else micros(values[name])
+    return json.dumps(values, ensure_ascii=False)
+
+
+def unpacked(text: str) -> MemoryItem:
+    """The memory that `packed` wrote."""
+    values = json.loads(text)
+    for name in _MOMENTS:
+        values[name] = None if values[name] is None else moment(values[name])
+    return item(SimpleNamespace(**values))
 
 
 def job(row: Row[Any], **changed: Any) -> Job:

@@ -38,6 +38,8 @@ users = Table(
     Column("memories_revision", BigInteger, nullable=False, default=0),
     Column("episodes_revision", BigInteger, nullable=False, default=0),
     Column("updated_at", Moment, nullable=False),
+    Column("consolidated_at", Moment),  # empty: never
+    Column("consolidated_by", String(ID)),  # the run
     PrimaryKeyConstraint("namespace", "user_id"),
 )
 
@@ -214,6 +216,7 @@ audit_log = Table(
     Column("after", Text),
     Column("at", Moment, nullable=False),
     Column("trace", String(ID)),
+    Column("was", Text),  # a whole memory that left the table, as JSON; empty once scrubbed
     Index("ix_perdure_audit_log_item", "namespace", "user_id", "item_id", "id"),
     sqlite_autoincrement=True,
 )

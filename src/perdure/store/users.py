@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, select
@@ -35,6 +36,13 @@ _REVISION = {
     corpus: select(users.c[name]).where(*owned(users)) for corpus, name in _REVISIONS.items()
 }
 _CHANGED = {corpus: Upsert(users, _KEY, _raised(name)) for corpus, name in _REVISIONS.items()}
+
+_CONSOLIDATED = select(users.c.consolidated_at, users.c.consolidated_by).where(*owned(users))
+_CONSOLIDATE = Upsert(
+    users,
+    _KEY,
+    lambda new: {n: new[n] for n in ("consolidated_at", "consolidated_by", "updated_at")},
+)
 
 
 class SqlUsers:
@@ -79,6 +87,24 @@ class SqlUsers:
         """
         step = 1 + secrets.randbelow(_LARGEST_STEP)
         self._write(_CHANGED[corpus], scope, _REVISIONS[corpus], step)
+
+    def consolidated(self, scope: Scope) -> tuple[datetime, str] | None:
+        """When the user's memories were last tidied up, and by which run; None: never."""
+        row = self._connection.execute(_CONSOLIDATED, whose(scope)).one_or_none()
+        return None if row is None or row[0] is None else (row[0], row[1])
+
+    def consolidate(self, scope: Scope, run: str, at: datetime) -> None:
+        """Note that a run tidied them up."""
+        self._connection.execute(
+            _CONSOLIDATE.on(self._connection),
+            {
+                "namespace": scope.namespace,
+                "user_id": scope.user,
+                "consolidated_at": at,
+                "consolidated_by": run,
+                "updated_at": self._clock(),
+            },
+        )
 
     def _write(self, statement: Upsert, scope: Scope, name: str, value: int) -> None:
         self._connection.execute(

@@ -12,10 +12,13 @@ from perdure.errors import Duplicate, Rejected
 from perdure.ports import Corpus, Database, ItemFilter, VectorEntry
 from perdure.testing.samples import ANN, AWKWARD, BO, NOW, contents, later, memory, unit
 from perdure.types import (
+    Actor,
+    AuditEntry,
     Kind,
     Level,
     MemoryItem,
     Message,
+    Operation,
     Origin,
     Preferences,
     Role,
@@ -311,6 +314,26 @@ class MemoryStoreContract:
                 memory_enabled=False, auto_learn=False, sensitive_allowed=False
             )
             assert tx.users.preferences(BO, default) == default
+
+    @pytest.mark.spec("3.7", "9")
+    def test_what_was_merged_is_kept_whole_until_it_is_scrubbed(self, database: Database) -> None:
+        gone = memory(ANN, "喜欢茶", expires_at=later(60), metadata={"k": "v"})
+        note = AuditEntry(
+            id="e", item="into", namespace="default", user="ann", operation=Operation.MERGE,
+            actor=Actor.SYSTEM, reason="r", before="喜欢茶", after="x", at=NOW,
+            trace="run", was=gone,
+        )  # fmt: skip
+        with database.begin() as tx:
+            assert tx.users.consolidated(ANN) is None
+            tx.users.consolidate(ANN, "run", NOW)
+            tx.audit.add([note, replace(note, id="f", item=gone.id, was=None)])
+        with database.begin() as tx:
+            assert tx.users.consolidated(ANN) == (NOW, "run")
+            assert tx.users.consolidated(BO) is None
+            assert [entry.was for entry in tx.audit.of(ANN, "into")] == [gone]
+            tx.audit.scrub(ANN, ["into"])
+            left = [(e.before, e.after, e.was) for e in tx.audit.every(ANN)]
+        assert left == [(None, None, None)] * 2
 
     def test_nothing_of_a_failed_unit_of_work_stays(self, database: Database) -> None:
         def changes_its_mind() -> None:

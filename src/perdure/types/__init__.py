@@ -16,6 +16,7 @@ from perdure.types.checks import (
     one_of,
     optional_identifier,
 )
+from perdure.types.consolidation import Consolidation, Drop, Merge, Spared, Undone
 from perdure.types.decision import Action, Candidate, Change, Decision, Refused
 from perdure.types.explained import Considered, Place, Score, Stage
 from perdure.types.feedback import Feedback, Verdict
@@ -49,9 +50,11 @@ __all__ = [
     "Candidate",
     "Change",
     "Considered",
+    "Consolidation",
     "ConversationKind",
     "Decision",
     "Degraded",
+    "Drop",
     "Dropped",
     "Feedback",
     "Found",
@@ -64,6 +67,7 @@ __all__ = [
     "Learnt",
     "Level",
     "MemoryItem",
+    "Merge",
     "Message",
     "Mode",
     "Operation",
@@ -81,11 +85,13 @@ __all__ = [
     "Scope",
     "Score",
     "Source",
+    "Spared",
     "Stage",
     "Status",
     "Switches",
     "Trace",
     "Turn",
+    "Undone",
     "Utterance",
     "VectorStatus",
     "Verdict",

@@ -96,7 +96,7 @@ def _row(one: Considered, chars: int) -> tuple[str, ...]:
     return (
         one.stage,
         one.reason or "",
-        f"{one.score.total:.3f}" if one.score is not None else "",
+        f"{one.score.total:.3f}" if one.score is not None and terms else "",
         " ".join(f"{name} {points:.2f}" for name, points in terms.items() if points),
         " ".join(f"{place.arm} {place.rank}" for place in one.places),
         short if short == content else f"{short}…",

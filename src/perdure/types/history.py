@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from perdure.types.checks import ItemId, Trace
+from perdure.types.item import MemoryItem
 
 
 class Operation(StrEnum):
@@ -47,3 +48,5 @@ class AuditEntry:
     after: str | None
     at: datetime
     trace: Trace | None = None
+    was: MemoryItem | None = None
+    """The whole row that left the table with this change, as long as it can be brought back."""

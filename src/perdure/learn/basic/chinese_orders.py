@@ -96,7 +96,7 @@ def ordered(text: str) -> Statement | None:
         said = wording.format(**match.groupdict())
         rule = kind is Kind.PREFERENCE and STRICT.search(said)
         content = neutral(POLITE.sub("", said))
-        return Statement(content=content, kind=Kind.CONSTRAINT if rule else kind)
+        return Statement(content=content, kind=Kind.CONSTRAINT if rule else kind, order=True)
     return None
 
 

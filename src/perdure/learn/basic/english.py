@@ -174,7 +174,7 @@ OF_CLAUSE = (
     (
         Reason.HYPOTHETICAL,
         _re(
-            r"\b({DOUBT}|would (?!(much )?rather|sooner|like to {GOAL}\b"
+            r"\b({DOUBT}|would (?!(much )?rather|sooner|(never|not) say no to\b|like to {GOAL}\b"
             r"|like you to (always|never)\b|like (\w+ ){0,3}(answers|replies)\b)\w+)\b"
         ),
     ),

@@ -114,7 +114,9 @@ def ordered(text: str, today: date) -> Statement | None:
         said = " ".join(WHEN.sub(" ", wording.format(**match.groupdict())).split())
         rule = kind is Kind.PREFERENCE and FORBIDS.match(said)
         said = resolve(said, today, Tense.LASTING, ENGLISH_DAYS).text
-        return Statement(content=as_sentence(said), kind=Kind.CONSTRAINT if rule else kind)
+        return Statement(
+            content=as_sentence(said), kind=Kind.CONSTRAINT if rule else kind, order=True
+        )
     return None
 
 

@@ -72,7 +72,8 @@ LIKE = words("""
     do not hate, no longer like, no longer enjoy, no longer love, would rather, would much rather,
     would sooner, tend to prefer, am … fan of, am not … fan of, am … lover of, am fond of,
     am not fond of, am … keen on, am not … keen on, am into, am not into, am really into,
-    am crazy about, am obsessed with, am partial to
+    am crazy about, am obsessed with, am partial to, never say no to, would never say no to,
+    would not say no to
 """)
 # After those: what is liked for a moment only.
 LIKED_NOW = words("""

@@ -9,7 +9,7 @@ from perdure import text
 from perdure.learn import secret
 from perdure.learn.basic.dates import Dated, Tense, resolve
 from perdure.learn.basic.own_words import own_words
-from perdure.learn.basic.rules import EXPLICIT, WEIGHTS, Clause, Grammar, Statement, Weight
+from perdure.learn.basic.rules import EXPLICIT, ORDER, WEIGHTS, Clause, Grammar, Statement
 from perdure.learn.extract import Extracted
 from perdure.types import Candidate, Kind, Reason, Refused, Role, Utterance
 
@@ -108,12 +108,12 @@ def _judge(
 
 
 def _candidate(statement: Statement, clause: Clause, one: Utterance, grammar: Grammar) -> Candidate:
-    """A statement with the weight of its kind, or more if the person asked to remember it."""
+    """A statement with the weight of its kind; more of an order, or if asked to remember it."""
     weight = WEIGHTS[statement.kind]
+    if statement.order:
+        weight = weight.at_least(ORDER)
     if clause.explicit:
-        weight = Weight(
-            max(weight.confidence, EXPLICIT.confidence), max(weight.importance, EXPLICIT.importance)
-        )
+        weight = weight.at_least(EXPLICIT)
     return Candidate(
         content=statement.content,
         kind=statement.kind,

@@ -36,6 +36,8 @@ class Statement:
     level: Level = Level.USER
     until: date | None = None
     """Last day of a plan that names one."""
+    order: bool = False
+    """What the person wants the assistant to do, said to it directly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +67,15 @@ class Weight:
     confidence: float
     importance: float
 
+    def at_least(self, other: Weight) -> Weight:
+        """The larger of each."""
+        return Weight(
+            max(self.confidence, other.confidence), max(self.importance, other.importance)
+        )
+
 
 WEIGHTS: Mapping[Kind, Weight] = {
-    Kind.PREFERENCE: Weight(0.80, 0.6),  # nobody knows better what one likes
+    Kind.PREFERENCE: Weight(0.70, 0.6),
     Kind.CONSTRAINT: Weight(0.75, 0.8),
     Kind.FACT: Weight(0.70, 0.5),
     Kind.TODO_HINT: Weight(0.65, 0.5),  # plans change
@@ -75,6 +83,8 @@ WEIGHTS: Mapping[Kind, Weight] = {
 """Below what a good model says of itself: a rule sees words, not meaning."""
 EXPLICIT = Weight(0.80, 0.8)
 """At least this where the person asked to remember it."""
+ORDER = Weight(0.80, 0.6)
+"""At least this for what the person wants from the assistant: it must hold in every answer."""
 
 
 @dataclass(frozen=True, slots=True)

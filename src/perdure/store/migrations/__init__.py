@@ -12,7 +12,7 @@ from perdure.errors import Misconfigured
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0002"
+HEAD = "0003"
 """The newest revision; known without loading Alembic, so that an ordinary start is quick."""
 
 VERSION_TABLE = "perdure_version"

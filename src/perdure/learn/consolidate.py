@@ -1,0 +1,217 @@
+"""Tidies up the machine-written memories of a user, one group and one commit at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from perdure import text
+from perdure.errors import Misconfigured, ModelUnavailable, Rejected, ReplyCutOff, ReplyUnusable
+from perdure.jobs.job import Effect
+from perdure.learn import outcome
+from perdure.learn.gate import switched_off
+from perdure.learn.groups import BINDINGS, MERGEABLE, Group, cooling
+from perdure.learn.merging import Merging
+from perdure.learn.operations import Operations, operations
+from perdure.learn.reply import extract_json
+from perdure.learn.shown import Numbering, within
+from perdure.observe import Meter
+from perdure.policy import Policy
+from perdure.ports import ChatModel, Clock, Database, Question, Transaction, VectorIndex
+from perdure.prompts import consolidate as prompt
+from perdure.types import (
+    Consolidation,
+    Job,
+    Level,
+    MemoryItem,
+    Origin,
+    Reason,
+    Scope,
+    Switches,
+    new_id,
+)
+
+_FEWEST = 2  # memories that can be merged
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One group in one run."""
+
+    id: str
+    group: Group
+    policy: Policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consolidator:
+    """Handles ``consolidate`` jobs, and does the same for a person who asks."""
+
+    database: Database
+    chat: ChatModel | None
+    extraction_model: str | None
+    index: VectorIndex | None
+    embeds: bool
+    """A merged memory gets a vector, from a job of its own."""
+    policy_of: Callable[[str], Policy]
+    switches: Switches
+    clock: Clock
+    meter: Meter
+
+    def __call__(self, job: Job) -> Effect:
+        """Read and think about one group; the effect writes and starts the cooldown.
+
+        A reply that cannot be read, or a model that does not answer, changes nothing and starts no
+        cooldown; the next round that learns something promises again.
+
+        Raises:
+            Rejected: the payload is none of ours.
+            DatabaseUnavailable: the database does not answer.
+        """
+        policy = self.policy_of(job.namespace)
+        run = _run(job, policy)
+        with self.database.read() as tx:
+            reason = self._not_now(run, tx)
+        if reason is not None:
+            return partial(_leave, outcome.skipped(reason))
+        try:
+            found = self._found(run)
+        except (ReplyUnusable, ModelUnavailable) as error:
+            self.meter.count("memory_consolidation_fail")
+            return partial(_leave, outcome.gave_up(error))
+        return partial(self._effect, run, found)
+
+    def run(self, scope: Scope, *, dry_run: bool) -> Consolidation:
+        """Tidy up every group of a user now, or only say what that would do.
+
+        Args:
+            scope: whose memories; a binding leaves only what is bound to it.
+            dry_run: change nothing.
+
+        Raises:
+            Misconfigured: there is no model.
+            DatabaseUnavailable: the database does not answer.
+        """
+        if self.chat is None:
+            raise Misconfigured("Tidying up needs a model.", field="llm_model")
+        policy = self.policy_of(scope.namespace)
+        done = Consolidation(run=new_id(self.clock()), dry_run=dry_run)
+        with self.database.read() as tx:
+            groups = dict.fromkeys(map(Group.of, tx.items.every(scope, MERGEABLE)))
+        for group in groups:
+            run = Run(done.run, group, policy)
+            try:
+                found = self._found(run)
+            except (ReplyUnusable, ModelUnavailable) as error:
+                done = replace(done, failed=(*done.failed, error.code))
+                continue
+            if not dry_run:
+                with self.database.begin() as tx:
+                    found = self._write(run, found, tx)
+            done = replace(
+                done,
+                merges=(*done.merges, *found.merges),
+                drops=(*done.drops, *found.drops),
+                spared=(*done.spared, *found.spared),
+            )
+        return done
+
+    def _not_now(self, run: Run, tx: Transaction) -> Reason | None:
+        """Why there is nothing to do any more, or None."""
+        if self.chat is None or not run.policy.consolidate.enabled:
+            return Reason.DISABLED
+        preferences = tx.users.preferences(run.group.owner, run.policy.defaults)
+        last = tx.users.consolidated(run.group.owner)
+        if last is not None and last[1] != run.id and cooling(last, run.policy, self.clock()):
+            return Reason.ALREADY_LEARNT
+        return switched_off(preferences, self.switches, "", run.policy.learn)
+
+    def _found(self, run: Run) -> Operations:
+        """What the model proposes for a group, as far as it holds; nothing for a small group."""
+        at = self.clock()
+        with self.database.read() as tx:
+            rows = run.group.rows(tx)
+        fresh = [row for row in rows if not (row.suspicious or row.expired(at))]
+        shown = Numbering(within(fresh, run.policy.consolidate.shown_tokens))
+        if self.chat is None or len(shown.rows) < _FEWEST:
+            return Operations()
+        reply = self.chat.ask(_question(shown, run), model=self.extraction_model)
+        if reply.cut_off:
+            raise ReplyCutOff
+        return operations(extract_json(reply.text), shown, run.policy.consolidate)
+
+    def _write(self, run: Run, found: Operations, tx: Transaction) -> Operations:
+        """Write what still holds, and start the cooldown."""
+        at = self.clock()
+        merging = Merging(
+            tx=tx,
+            owner=run.group.owner,
+            level=run.group.level,
+            place=run.group.place,
+            origin=Origin(
+                trace=run.id,
+                model=self.extraction_model or (self.chat.name if self.chat is not None else None),
+                prompt=prompt.VERSION,
+            ),
+            policy=run.policy,
+            index=self.index,
+            embeds=self.embeds,
+            at=at,
+        )
+        done = merging.write(found)
+        tx.users.consolidate(run.group.owner, run.id, at)
+        for what, times in (("merge", len(done.merges)), ("drop", len(done.drops))):
+            self.meter.count("memory_consolidated", times, op=what)
+        return done
+
+    def _effect(self, run: Run, found: Operations, tx: Transaction) -> Mapping[str, Any]:
+        """Write, unless another run was faster."""
+        reason = self._not_now(run, tx)
+        if reason is not None:
+            return outcome.skipped(reason)
+        done = self._write(run, found, tx)
+        return {
+            "merged": [merge.into for merge in done.merges],
+            "dropped": [drop.item.id for drop in done.drops],
+            "spared": [spared.reason.value for spared in done.spared],
+        }
+
+
+def _question(shown: Numbering[MemoryItem], run: Run) -> Question:
+    policy = run.policy
+    known = {number: row.content for number, row in shown.numbered().items()}
+    return Question(
+        purpose="consolidate",
+        version=prompt.VERSION,
+        messages=prompt.messages(
+            known=known,
+            item_chars=policy.consolidate.content_chars,
+            target=run.group.target(policy),
+            language=text.language("\n".join(known.values())),
+        ),
+        schema=prompt.schema(),
+        timeout_s=policy.learn.timeout_s,
+        temperature=policy.learn.temperature,
+        top_p=policy.learn.top_p,
+        max_tokens=policy.learn.max_reply_tokens,
+    )
+
+
+def _run(job: Job, policy: Policy) -> Run:
+    """What the job is about.
+
+    Raises:
+        Rejected: the payload is none of ours.
+    """
+    run, level = job.payload.get("consolidation"), job.payload.get("level")
+    if not isinstance(run, str) or level not in tuple(Level):
+        raise Rejected("Expected a consolidation and a level.", field="payload")
+    place = job.scope.within(**{name: job.payload.get(name) for name in BINDINGS})
+    return Run(run, Group(Level(level), place), policy)
+
+
+def _leave(result: Mapping[str, Any], tx: Transaction) -> Mapping[str, Any]:  # noqa: ARG001 - an effect gets it
+    """The effect that writes nothing."""
+    return result

@@ -1,0 +1,61 @@
+"""Recognises without a model what holds nothing: thanks, "go on", questions about the world."""
+
+from __future__ import annotations
+
+import regex
+
+from perdure import text
+
+_FILLER = regex.compile(
+    r"""
+    thanks?(?:\ (?:you|a\ lot|so\ much|again))*|thx|ty|cheers|ok(?:ay)?|k|great|nice|cool|perfect
+    |awesome|wonderful|brilliant|lovely|super|wow|oh|ah|hm+|huh|well|lol|ha(?:ha)+|interesting
+    |hi|hello|hey|there|good\ (?:morning|afternoon|evening|night)|bye|goodbye|see\ you|got\ it
+    |i\ see|go\ on|continue|next|more|again|please|tell\ me\ more|go\ ahead|and\ then|never\ mind
+    |that\ (?:helps|helped|is\ all)|sounds\ good|very|much|so|and|one
+    |谢谢(?:你|您|啦|了)?|多谢|感谢|哈+|你好|您好|嗨|早上好|早|晚上好|晚安|再见|拜拜|回头见|继续(?:吧|说)?|接着(?:说|讲)
+    |下一(?:个|步|条)|然后呢|还有呢|再来一个|哇|厉害|不错|太好了|太棒了|好棒|收到|明白了?|知道了|了解|辛苦了|麻烦了|有意思|原来如此
+    |请|吧|呀|啊|啦|呢|哦|噢
+    """,
+    regex.IGNORECASE | regex.VERBOSE,
+)
+_OF_SELF = regex.compile(
+    r"\b(?:i|i['’]\w+|me|my|mine|myself|we|we['’]\w+|us|our|ours|remember|note)\b|[我咱俺]|本人|记[住得]",
+    regex.IGNORECASE,
+)
+_NOT_WORDS = regex.compile(r"[\p{P}\p{S}\p{M}\p{Z}\p{Cf}\s]+")
+
+
+def idle(said: str) -> bool:
+    """Does it say nothing of whoever speaks? What only agrees is not idle: it may confirm.
+
+    Args:
+        said: the user's words of a turn.
+    """
+    return all(_filler(one) or _mere_question(one) for one in text.sentences(said))
+
+
+def _filler(sentence: str) -> bool:
+    """Thanks, greetings, signs: no word in it that could be a statement."""
+    rest = text.normalise(sentence)
+    while True:
+        trimmed = _NOT_WORDS.sub(" ", rest).strip()
+        match = _FILLER.match(trimmed)
+        if not trimmed:
+            return True
+        if match is None or not match.group() or _goes_on(trimmed, match.end()):
+            return False
+        rest = trimmed[match.end() :]
+
+
+def _goes_on(said: str, end: int) -> bool:
+    """Is the match only the beginning of a longer word?"""
+    return (
+        said[end - 1].isascii() and said[end : end + 1].isascii() and said[end : end + 1].isalnum()
+    )
+
+
+def _mere_question(sentence: str) -> bool:
+    """A question in which nobody speaks of themselves."""
+    asks = sentence.rstrip().rstrip("\"'”’」』)）").endswith(("?", "？"))
+    return asks and _OF_SELF.search(sentence) is None
