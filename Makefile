@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint types bench serve lock docs clean
+.PHONY: demo test lint types bench serve services services-stop lock docs clean
 
 # Play the main job, in a throw-away database.
 demo: .venv/.run
@@ -33,6 +33,14 @@ bench: .venv/.dev
 serve: .venv/.run
 	$(BIN)/perdure serve
 
+# Start the servers that some tests need, on loopback; only=mariadb starts one.
+services:
+	$(PYTHON) deploy/services.py start $(only)
+
+# End them, and nothing else.
+services-stop:
+	$(PYTHON) deploy/services.py stop $(only)
+
 # Write the reference tables anew from the code.
 docs: .venv/.dev
 	$(BIN)/python docs/reference/make.py
@@ -42,6 +50,7 @@ lock: .venv/.made
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "uv>=0.13,<0.14"
 	$(BIN)/uv export --quiet --no-emit-project --no-dev --no-annotate --no-header --output-file requirements.lock
 	$(BIN)/uv export --quiet --no-emit-project --only-dev --no-annotate --no-header --output-file requirements-dev.lock
+	$(BIN)/uv export --quiet --no-emit-project --only-group services --no-annotate --no-header --output-file requirements-services.lock
 
 # Remove what the commands above made.
 clean:
