@@ -1,12 +1,21 @@
-"""What the whole suite shares: a skipped test is a failure where everything must run."""
+"""What the whole suite shares: databases to run on, and that what is skipped fails where all must run."""
 
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
+from itertools import count
 
 import pytest
+from sqlalchemy import create_engine, inspect, make_url, text
+
+from perdure.store.schema import metadata, words
 
 STRICT = os.environ.get("PERDURE_TEST_STRICT") == "1"
+SERVERS = {kind: os.environ.get(f"PERDURE_TEST_{kind.upper()}") for kind in ("mariadb", "postgres")}
+DATABASES = ("sqlite", *SERVERS)
+TABLES = [*(table.name for table in metadata.sorted_tables), words.name]
+UNLIKE_OURS = {"mariadb": " CHARACTER SET latin1"}  # what a database is by itself may not matter
 
 
 @pytest.hookimpl(wrapper=True)
@@ -26,3 +35,109 @@ def _no_settings_of_this_machine(monkeypatch, tmp_path):
         if name.startswith("PERDURE_") and name != "PERDURE_TEST_STRICT":
             monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
+
+
+class Server:
+    """A database server; everything that tests leave on it goes with the session."""
+
+    def __init__(self, kind, url):
+        self.kind = kind
+        self.url = make_url(url)
+        self.admin = create_engine(self.url, isolation_level="AUTOCOMMIT")
+        self.numbers = count(1)
+        self.used = None
+
+    def make(self):
+        """The URL of a new, empty database."""
+        name = f"perdure_test_{os.getpid()}_{next(self.numbers)}"
+        with self.admin.connect() as connection:
+            connection.execute(text(f"CREATE DATABASE {name}{UNLIKE_OURS.get(self.kind, '')}"))
+        return self.url.set(database=name)
+
+    def drop(self, url):
+        force = " WITH (FORCE)" if self.kind == "postgres" else ""
+        with self.admin.connect() as connection:
+            connection.execute(text(f"DROP DATABASE {url.database}{force}"))
+
+    def emptied(self):
+        """The URL of the session's own database, without a row of tests before."""
+        if self.used is None:
+            self.used = self.make()
+            self.emptying = create_engine(self.used)
+        with self.emptying.begin() as connection:
+            if inspect(connection).has_table(TABLES[0]):
+                for table in TABLES:
+                    connection.execute(text(f"DELETE FROM {table}"))
+        return self.used
+
+    def close(self):
+        if self.used is not None:
+            self.emptying.dispose()
+            self.drop(self.used)
+        self.admin.dispose()
+
+
+@pytest.fixture(scope="session")
+def _servers():
+    servers = {}
+
+    def server(kind):
+        if SERVERS[kind] is None:
+            pytest.skip(f"PERDURE_TEST_{kind.upper()} is not set; `make services` tells it")
+        if kind not in servers:
+            servers[kind] = Server(kind, SERVERS[kind])
+        return servers[kind]
+
+    yield server
+    for one in servers.values():
+        one.close()
+
+
+def written(url):
+    return url.render_as_string(hide_password=False)
+
+
+@pytest.fixture
+def place(_servers, tmp_path):
+    """Makes the URL of a database of that kind without any row; it may have its tables."""
+
+    def place(kind):
+        if kind == "sqlite":
+            return f"sqlite:///{tmp_path / 'perdure.db'}"
+        return written(_servers(kind).emptied())
+
+    return place
+
+
+@pytest.fixture(params=DATABASES)
+def database_url(request, place):
+    """A database of each kind, without any row."""
+    return place(request.param)
+
+
+@pytest.fixture(params=DATABASES)
+def empty_url(request, _servers, tmp_path):
+    """A database of each kind, without any table."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'perdure.db'}"
+        return
+    server = _servers(request.param)
+    url = server.make()
+    yield written(url)
+    server.drop(url)
+
+
+@pytest.fixture
+def connected():
+    """Opens a connection with SQLAlchemy alone, which is closed with its engine."""
+
+    @contextmanager
+    def connected(url):
+        engine = create_engine(url)
+        try:
+            with engine.begin() as connection:
+                yield connection
+        finally:
+            engine.dispose()
+
+    return connected

@@ -181,9 +181,9 @@ class Memory:
         parts = self._parts
         policy = policy or parts.policy_of(scope.namespace)
         if connection is not None:
-            tx = self._joining.joined(connection, parts.notify)
+            tx = self._joining.joined(connection, parts.notify, scope)
             return capture(tx, scope, turn, policy, parts.switches, parts.clock())
-        with parts.database.begin() as tx:
+        with parts.database.begin(scope) as tx:
             taken = capture(tx, scope, turn, policy, parts.switches, parts.clock())
         if not taken.state.final:
             parts.notify()

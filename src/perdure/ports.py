@@ -718,8 +718,12 @@ class Transaction(Protocol):
 class Database(Protocol):
     """Opens units of work. Never held open while a model thinks."""
 
-    def begin(self) -> AbstractContextManager[Transaction]:
+    def begin(self, scope: Scope | None = None) -> AbstractContextManager[Transaction]:
         """A unit of work that may write; commits at the end, rolls back on any exception.
+
+        Args:
+            scope: whose rows it reads and changes: such units of one owner follow one another.
+                None for what stands alone: jobs, an admin's values.
 
         Raises:
             DatabaseUnavailable: the database does not answer.
@@ -727,7 +731,7 @@ class Database(Protocol):
         ...
 
     def read(self) -> AbstractContextManager[Transaction]:
-        """A unit of work that only reads; never waits for writers.
+        """A unit of work that only reads, and sees one moment; never waits for writers.
 
         Raises:
             DatabaseUnavailable: the database does not answer.
@@ -748,12 +752,18 @@ class Joining(Protocol):
         """SQLAlchemy's engine on it, for the host's own tables; closed with the database."""
         ...
 
-    def joined(self, connection: Any, committed: Callable[[], None] | None = None) -> Transaction:
+    def joined(
+        self,
+        connection: Any,
+        committed: Callable[[], None] | None = None,
+        scope: Scope | None = None,
+    ) -> Transaction:
         """A unit of work that the host commits or rolls back.
 
         Args:
             connection: the host's, with the tables in its database.
             committed: called once when the host commits, as far as that can be seen.
+            scope: as in `Database.begin`.
 
         Raises:
             Rejected: it is no such connection, or it has no transaction to join.

@@ -23,7 +23,8 @@ PREFIX = "PERDURE_"
 FILE = "perdure.toml"
 _KNOB = "POLICY__"
 _LAST_PORT = 65_535  # and more than enough for anything else that is counted here
-_IGNORED = ("CONFIG", "TEST_STRICT")
+_IGNORED = "CONFIG"
+_TESTING = "TEST_"
 
 
 class Secret(str):
@@ -177,7 +178,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
         if not name.startswith(PREFIX) or name.startswith(PREFIX + _KNOB):
             continue
         short = name.removeprefix(PREFIX)
-        if short in _IGNORED or value == "":
+        if short == _IGNORED or short.startswith(_TESTING) or value == "":
             continue
         found[short.lower()] = _value(short.lower(), value, name)
     return found

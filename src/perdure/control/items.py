@@ -132,7 +132,7 @@ class Items(Hand):
             **checked_fields(about, policy.item),
         )
         vector = self._vector(content)
-        with self.database.begin() as tx:
+        with self.database.begin(scope) as tx:
             old = tx.items.by_hash(scope, hashed)
             if old is not None and gone_for_good(old, policy, at):
                 scrub(tx, self.index, scope, [old.id])
@@ -185,7 +185,7 @@ class Items(Hand):
             raise Rejected("Nothing to change.", field="content")
         statement = None if content is None else checked_content(content, policy.item)
         vector = self._vector(statement) if statement is not None else None
-        with self.database.begin() as tx:
+        with self.database.begin(scope) as tx:
             old = known(tx, scope, item)
             if shown is not None and aware(shown, "shown") != old.updated_at:
                 raise Stale(field="id")
@@ -207,7 +207,7 @@ class Items(Hand):
         Raises:
             NotFound: this user has no such memory.
         """
-        with self.database.begin() as tx:
+        with self.database.begin(scope) as tx:
             old = known(tx, scope, item)
             if old.status is Status.DISMISSED:
                 return old
@@ -222,7 +222,7 @@ class Items(Hand):
         Raises:
             NotFound: this user has no such memory.
         """
-        with self.database.begin() as tx:
+        with self.database.begin(scope) as tx:
             old = known(tx, scope, item)
             if not old.suspicious:
                 return old
@@ -241,7 +241,7 @@ class Items(Hand):
             LimitReached: no further active memory fits.
         """
         policy = self.policy_of(scope.namespace)
-        with self.database.begin() as tx:
+        with self.database.begin(scope) as tx:
             old = found(tx, scope, item)
             if old.status is Status.ACTIVE:
                 return old
@@ -264,14 +264,14 @@ class Items(Hand):
             NotFound: this user has no such memory.
         """
         policy = self.policy_of(scope.namespace)
-        with self.database.begin() as tx:
+        with self.database.begin(scope) as tx:
             self._delete(tx, known(tx, scope, item), policy)
 
     def clear(self, scope: Scope, which: ItemFilter | None = None) -> int:
         """Delete every memory the scope lists, whatever its status. Returns how many."""
         policy = self.policy_of(scope.namespace)
         which = which or ItemFilter(statuses=frozenset(Status) - {Status.DELETED})
-        with self.database.begin() as tx:
+        with self.database.begin(scope) as tx:
             doomed = tx.items.every(scope, which)
             for item in doomed:
                 self._delete(tx, item, policy)

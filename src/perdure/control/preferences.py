@@ -37,7 +37,7 @@ class UserPreferences:
             if not isinstance(value, bool):
                 raise Rejected("Expected true or false.", field=name)
         defaults = self.policy_of(scope.namespace).defaults
-        with self.database.begin() as tx:
+        with self.database.begin(scope) as tx:
             tx.users.prefer(scope, **switches)
             tx.users.changed(scope, Corpus.MEMORIES)
             return tx.users.preferences(scope, defaults)

@@ -111,7 +111,7 @@ class Importer:
         """Keep a message that was learnt from already."""
         at = self.clock()
         trace = new_id(at)
-        with self.database.begin() as tx:
+        with self.database.begin(scope) as tx:
             kept = tx.messages.add(scope, conversation, [message], at, trace)
             if not kept:
                 return "known"
@@ -124,7 +124,7 @@ class Importer:
         """Bring a memory back as it was, with its history; what is known already stays."""
         at = self.clock()
         item, history = read_memory(scope, line, self.policy.item, at)
-        with self.database.begin() as tx:
+        with self.database.begin(scope) as tx:
             known = tx.items.by_hash(item.bound, item.content_hash)
             if known is not None and known.status is not Status.DELETED:
                 return "known"

@@ -46,7 +46,7 @@ class Undo(Hand):
         policy = self.policy_of(scope.namespace)
         owner = Scope(namespace=scope.namespace, user=scope.user)
         at = self.clock()
-        with self.database.begin() as tx:
+        with self.database.begin(scope) as tx:
             entries = [e for e in tx.audit.every(owner) if e.trace == run and e.was is not None]
             if not entries:
                 raise NotFound(field="run")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import groupby
 
 from perdure.errors import Unavailable
 from perdure.ports import Clock, Database
@@ -38,10 +40,16 @@ class Uses:
         if not noted:
             return
         at = self.clock()
+        for owner, items in groupby(sorted(noted.items()), key=lambda one: one[0][:2]):
+            self._write(owner, dict(items), at)
+
+    def _write(
+        self, owner: tuple[str, str], noted: Mapping[tuple[str, str, str], int], at: datetime
+    ) -> None:
+        scope = Scope(namespace=owner[0], user=owner[1])
         try:
-            with self.database.begin() as tx:
-                for (namespace, user, item), times in sorted(noted.items()):
-                    scope = Scope(namespace=namespace, user=user)
+            with self.database.begin(scope) as tx:
+                for (_, _, item), times in noted.items():
                     for _ in range(times):
                         tx.items.used(scope, [item], at)
         except Unavailable:

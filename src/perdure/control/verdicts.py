@@ -69,7 +69,7 @@ class Verdicts(Hand):
         if not corrects and text is not None:
             raise Rejected("Only a correction has a text.", field="text")
         correction = self._correction(text, trace, policy) if corrects else None
-        with self.database.begin() as tx:
+        with self.database.begin(scope) as tx:
             old = known(tx, scope, item)
             said = Feedback(trace=trace, item=old.id, verdict=verdict, at=self.clock())
             new = tx.feedback.add(scope, said)

@@ -131,7 +131,7 @@ class Worker:
 
     def _write(self, job: Job, effect: Effect) -> None:
         """The effect and the job's end in one commit; nothing if the job was taken over."""
-        with self._database.begin() as tx:
+        with self._database.begin(job.scope) as tx:
             if not tx.jobs.beat(job, self._lease_end()):
                 raise Fenced
             result = effect(tx)

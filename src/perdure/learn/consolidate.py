@@ -108,7 +108,7 @@ class Consolidator:
                 done = replace(done, failed=(*done.failed, error.code))
                 continue
             if not dry_run:
-                with self.database.begin() as tx:
+                with self.database.begin(scope) as tx:
                     found = self._write(run, found, tx)
             done = replace(
                 done,

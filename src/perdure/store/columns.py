@@ -14,17 +14,24 @@ from sqlalchemy import (
     Dialect,
     Integer,
     String,
+    LargeBinary,
     Table,
     Text,
     bindparam,
 )
-from sqlalchemy.types import TypeDecorator
+from sqlalchemy.dialects.mysql import LONGBLOB, LONGTEXT
+from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from perdure.types import MAX_BINDING, MAX_NAMESPACE, MAX_USER, Scope
 
 ID = 64  # characters of ids, hashes and traces that we make ourselves
 WORD = 16  # characters of an enumeration's value
 NAME = 255  # characters of a model, a prompt version, an event id
+MYSQL = ("mariadb", "mysql")
+LONG = Text().with_variant(LONGTEXT(), *MYSQL)
+"""A text of any length: TEXT of MySQL ends at 65,535 bytes."""
+BYTES = LargeBinary().with_variant(LONGBLOB(), *MYSQL)
+"""Bytes of any length; the same."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -47,7 +54,7 @@ class Moment(TypeDecorator[datetime]):
 class Document(TypeDecorator[Any]):
     """JSON that is read and written whole, readable in any script."""
 
-    impl = Text
+    impl = LONG
     cache_ok = True
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> str:  # noqa: ARG002 - the library's signature
@@ -62,7 +69,7 @@ class Document(TypeDecorator[Any]):
 class Pairs(TypeDecorator[Mapping[str, str]]):
     """A flat map of texts as lines of JSON, so that one pair can be found as a literal text."""
 
-    impl = Text
+    impl = LONG
     cache_ok = True
 
     def process_bind_param(self, value: Mapping[str, str] | None, dialect: Dialect) -> str:  # noqa: ARG002 - the library's signature
@@ -97,11 +104,20 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+def line(chars: int) -> TypeEngine[str]:
+    """A text of at most so many characters, compared and sorted sign by sign.
+
+    MySQL is told so once a table. PostgreSQL would sort by the rules of a language, which change
+    with the system's version and leave wrong indexes behind.
+    """
+    return String(chars).with_variant(String(chars, collation="C"), "postgresql")
+
+
 def owner() -> tuple[Column[str], Column[str]]:
     """Namespace and user: whose row it is."""
     return (
-        Column("namespace", String(MAX_NAMESPACE), nullable=False),
-        Column("user_id", String(MAX_USER), nullable=False),
+        Column("namespace", line(MAX_NAMESPACE), nullable=False),
+        Column("user_id", line(MAX_USER), nullable=False),
     )
 
 
@@ -113,7 +129,7 @@ def number() -> Column[int]:
 
 def binding(name: str, *, nullable: bool = True) -> Column[str]:
     """A project, an assistant, a run, a conversation or a message, as the host names it."""
-    return Column(name, String(MAX_BINDING), nullable=nullable)
+    return Column(name, line(MAX_BINDING), nullable=nullable)
 
 
 # ── the wall: every statement about an owner's rows names the owner ──────────────────────────────

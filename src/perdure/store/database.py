@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import sqlite3
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import ModuleType
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
+from sqlalchemy import URL, Connection, Engine, event
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.pool import QueuePool
 
-from perdure.errors import Corrupt, DatabaseUnavailable, Misconfigured, Rejected
+from perdure.errors import DatabaseUnavailable, Rejected
 from perdure.ports import Clock
 from perdure.store import migrations
 from perdure.store.audit import SqlAudit
+from perdure.store.dialect import Dialect
+from perdure.store.dialects import parsed
 from perdure.store.feedback import SqlFeedback
 from perdure.store.fulltext import SqlFullText
 from perdure.store.items import SqlItems
@@ -27,21 +25,9 @@ from perdure.store.owners import SqlOwners
 from perdure.store.runtime import SqlRuntime
 from perdure.store.users import SqlUsers
 from perdure.store.vectors import SqlVectors
+from perdure.types import Scope
 
-try:  # newer than what many systems bring along
-    from pysqlite3 import dbapi2 as _newer_sqlite
-except ImportError:
-    _newer_sqlite = None
-
-_PRAGMAS = (
-    "synchronous = NORMAL",
-    "foreign_keys = ON",
-    "secure_delete = ON",  # what is gone is overwritten, not only let go
-)
-_CONNECTIONS = 32  # of one process, kept at most, for writing and for reading each
-_TAKEN = ("SQLITE_BUSY", "SQLITE_BUSY_RECOVERY", "SQLITE_LOCKED")
-_LOOK_AGAIN_S = 0.005
-_BROKEN = ("SQLITE_NOTADB", "SQLITE_CORRUPT")
+_MIGRATING_S = 60.0
 
 
 class SqlTransaction:
@@ -64,69 +50,100 @@ class SqlTransaction:
 class SqlDatabase:
     """`ports.Database` over SQLAlchemy; share it between threads."""
 
-    def __init__(self, writers: Engine, readers: Engine, clock: Clock) -> None:
-        self._writers = writers
-        self._readers = readers
+    def __init__(self, dialect: Dialect, url: URL, clock: Clock, busy_s: float) -> None:
+        self._dialect = dialect
+        self._url = url
         self._clock = clock
+        self._writers, self._readers = dialect.engines(url, busy_s)
+        self._newest = False
 
     @classmethod
-    def open(cls, url: str, *, clock: Clock, busy_s: float = 30.0) -> SqlDatabase:
+    def open(
+        cls, url: str, *, clock: Clock, busy_s: float = 30.0, patient: bool = False
+    ) -> SqlDatabase:
         """Open a database, creating or upgrading its tables where they are missing or old.
 
         Args:
             url: ``sqlite:///perdure.db`` beside us, ``sqlite:////var/lib/perdure.db`` by its full
-                path, ``sqlite://`` in memory (one unit of work at a time).
+                path, ``sqlite://`` in memory (one unit of work at a time);
+                ``mariadb://user:password@host/name``, ``mysql://…``, ``postgresql://…``.
             clock: now.
             busy_s: seconds to wait for another writer.
+            patient: a database that does not answer is opened all the same; units of work fail
+                until it does, and the first one after that finds or makes the tables.
 
         Raises:
-            Misconfigured: the URL cannot be meant, or a newer Perdure wrote the tables.
+            Misconfigured: the URL cannot be meant, the driver is missing, we are allowed too
+                little, or a newer Perdure wrote the tables.
             Corrupt: the file is no database; it was left alone.
             DatabaseUnavailable: the database does not answer.
         """
-        where = _parsed(url)
-        writers = _engine(where, "BEGIN IMMEDIATE", busy_s)
-        readers = writers if _in_memory(where) else _engine(where, "BEGIN", busy_s, reads=True)
-        database = cls(writers, readers, clock)
+        dialect, address = parsed(url)
+        database = cls(dialect, address, clock, busy_s)
         try:
-            with _translated(where):
-                if not migrations.newest(readers):  # so an ordinary start waits for nobody
-                    migrations.upgrade(writers)
+            database._see_to_tables()  # noqa: SLF001 - our own
+        except DatabaseUnavailable:
+            if not patient:
+                database.close()
+                raise
         except BaseException:
             database.close()
             raise
         return database
 
     @contextmanager
-    def begin(self) -> Iterator[SqlTransaction]:
+    def begin(self, scope: Scope | None = None) -> Iterator[SqlTransaction]:
         """A unit of work that may write; commits at the end, rolls back on any exception.
+
+        Args:
+            scope: whose rows it reads and changes: such units of one owner follow one another.
 
         Raises:
             DatabaseUnavailable: the database does not answer.
         """
-        with _translated(self._writers.url), self._writers.begin() as connection:
-            yield SqlTransaction(connection, self._clock)
+        with self._unit(self._writers) as tx:
+            if scope is not None:
+                tx.users.hold(scope)
+            yield tx
 
     @contextmanager
     def read(self) -> Iterator[SqlTransaction]:
-        """A unit of work that only reads; in a file it never waits for writers.
+        """A unit of work that only reads, and sees one moment; it never waits for writers.
 
         Raises:
             DatabaseUnavailable: the database does not answer.
         """
-        with _translated(self._readers.url), self._readers.begin() as connection:
+        with self._unit(self._readers) as tx:
+            yield tx
+
+    @contextmanager
+    def _unit(self, engine: Engine) -> Iterator[SqlTransaction]:
+        if not self._newest:
+            self._see_to_tables()
+        with _translated(self._dialect, self._url), engine.begin() as connection:
             yield SqlTransaction(connection, self._clock)
+
+    def _see_to_tables(self) -> None:
+        """Make or upgrade the tables; an ordinary start finds them and waits for nobody."""
+        with _translated(self._dialect, self._url):
+            if not migrations.newest(self._readers):
+                migrations.upgrade(self._writers, self._dialect)
+        self._newest = True
 
     @property
     def engine(self) -> Engine:
         """The engine that writes, for a host's own tables; closed with the database.
 
-        It has our driver, and transactions that begin with ``BEGIN IMMEDIATE``.
+        It has our driver and our settings: on SQLite transactions begin with ``BEGIN IMMEDIATE``,
+        elsewhere they are READ COMMITTED.
         """
         return self._writers
 
     def joined(
-        self, connection: Any, committed: Callable[[], None] | None = None
+        self,
+        connection: Any,
+        committed: Callable[[], None] | None = None,
+        scope: Scope | None = None,
     ) -> SqlTransaction:
         """The stores on a host's open connection, inside the transaction that the host began.
 
@@ -137,6 +154,7 @@ class SqlDatabase:
             connection: the host's, of SQLAlchemy.
             committed: called once when the host commits through SQLAlchemy, just before the
                 database does it; whoever looks then waits for its lock, or looks again.
+            scope: as in `begin`; the owner is held until the host's transaction ends.
 
         Raises:
             Rejected: it is no such connection, each of its statements commits by itself, or it
@@ -145,18 +163,15 @@ class SqlDatabase:
         """
         if not isinstance(connection, Connection):
             raise Rejected("Expected a Connection of SQLAlchemy.", field="connection")
-        driver: Any = connection.connection.dbapi_connection
-        if not isinstance(driver, _sqlite().Connection):
-            raise Rejected(
-                f"Its driver is not {_sqlite().__name__}; take the engine of the memory.",
-                field="connection",
-            )
-        connection.exec_driver_sql("SELECT 1")  # where the host has not begun yet, this begins
-        if driver.isolation_level is None and not driver.in_transaction:
-            raise Rejected("It has no transaction to join: send BEGIN.", field="connection")
+        if connection.dialect.name not in self._dialect.names:
+            raise Rejected("It leads to another kind of database.", field="connection")
+        self._dialect.join(connection)
         if committed is not None:
             event.listen(connection, "commit", lambda _: committed(), once=True)
-        return SqlTransaction(connection, self._clock)
+        tx = SqlTransaction(connection, self._clock)
+        if scope is not None:
+            tx.users.hold(scope)
+        return tx
 
     def close(self) -> None:
         """Give back every connection."""
@@ -178,97 +193,26 @@ def migrate(where: str | Engine) -> bool:
         Corrupt: the file is no database; it was left alone.
         DatabaseUnavailable: the database does not answer.
     """
-    url = where.url if isinstance(where, Engine) else _parsed(where)
-    engine = _engine(url, "BEGIN IMMEDIATE", busy_s=60.0)
+    url = where.url.render_as_string(hide_password=False) if isinstance(where, Engine) else where
+    dialect, address = parsed(url)
+    engine, _ = dialect.engines(address, _MIGRATING_S)
     try:
-        with _translated(url):
-            return migrations.upgrade(engine)
+        with _translated(dialect, address):
+            return migrations.upgrade(engine, dialect)
     finally:
         engine.dispose()
 
 
-def _parsed(url: str) -> URL:
-    try:
-        parsed = make_url(url)
-    except ArgumentError:
-        raise Misconfigured(
-            "Expected a URL such as sqlite:///perdure.db.", field="database_url"
-        ) from None
-    if parsed.get_backend_name() != "sqlite":
-        raise Misconfigured("Only sqlite is supported so far.", field="database_url")
-    return parsed
-
-
-def _sqlite() -> ModuleType:
-    """The driver; one copy of SQLite for everybody in this process."""
-    return sqlite3 if _newer_sqlite is None else _newer_sqlite
-
-
-def _in_memory(url: URL) -> bool:
-    return url.database in (None, "", ":memory:")
-
-
-def _engine(url: URL, begin: str, busy_s: float, *, reads: bool = False) -> Engine:
-    """An engine whose transactions begin as told, with our settings on every connection.
-
-    A database in memory lives in its only connection, for which units of work wait in turn.
-    """
-    engine = create_engine(
-        url,
-        module=_sqlite(),
-        hide_parameters=True,
-        connect_args={"isolation_level": None, "timeout": busy_s, "check_same_thread": False},
-        poolclass=QueuePool,
-        pool_size=1 if _in_memory(url) else _CONNECTIONS,
-        max_overflow=0,
-        pool_timeout=busy_s,
-    )
-
-    @event.listens_for(engine, "connect")
-    def settle(connection: Any, _record: Any) -> None:
-        _with_wal(connection, busy_s)
-        for pragma in _PRAGMAS:
-            connection.execute(f"PRAGMA {pragma}")
-        if reads:
-            connection.execute("PRAGMA query_only = ON")
-
-    @event.listens_for(engine, "begin")
-    def really_begin(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
-
-    return engine
-
-
-def _with_wal(connection: Any, busy_s: float) -> None:
-    """Readers beside a writer, for good: the file remembers it.
-
-    To become so a file must be nobody else's for a moment, and SQLite does not wait for that
-    (https://sqlite.org/wal.html, "Sometimes Queries Return SQLITE_BUSY In WAL Mode"): of several
-    processes that make a new file at once some would fail, so we wait ourselves.
-    """
-    until = time.monotonic() + busy_s
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except _sqlite().OperationalError as error:
-            if error.sqlite_errorname not in _TAKEN or time.monotonic() > until:
-                raise
-            time.sleep(_LOOK_AGAIN_S)
-        else:
-            return
-
-
 @contextmanager
-def _translated(url: URL) -> Iterator[None]:
+def _translated(dialect: Dialect, url: URL) -> Iterator[None]:
     """Driver errors become ours; none of them carries a value of a statement."""
     try:
         yield
     except PoolTimeout:
         raise DatabaseUnavailable("Too many units of work at once.") from None
     except DBAPIError as error:
-        name = getattr(error.orig, "sqlite_errorname", "")
-        if name in _BROKEN:
-            raise Corrupt(f"{url.database}: {error.orig}.") from None
-        if isinstance(error, OperationalError):
-            raise DatabaseUnavailable(f"{url.database}: {error.orig}.") from error
-        raise
+        meant = dialect.meaning(url, error)
+        if meant is not None:
+            raise meant from None
+        told = RuntimeError(dialect.told(error))
+        raise type(error)(error.statement, None, told, hide_parameters=True) from None

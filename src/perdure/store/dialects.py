@@ -1,71 +1,102 @@
-"""What databases say differently, said once; full text has a room of its own."""
+"""Finds the dialect of a URL or a connection, and keeps statements that each says its own way."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, TypeVar
 
-from sqlalchemy import Column, ColumnElement, Connection, Table
-from sqlalchemy.dialects import sqlite
-from sqlalchemy.sql.base import ReadOnlyColumnCollection
+from sqlalchemy import URL, Connection, Table, make_url
+from sqlalchemy.exc import ArgumentError
 from sqlalchemy.sql.dml import Insert
-from sqlalchemy.sql.elements import KeyedColumnElement
 
 from perdure.errors import Misconfigured
+from perdure.store.dialect import Change, Dialect
+from perdure.store.mysql import MySql
+from perdure.store.postgres import Postgres
+from perdure.store.sqlite import Sqlite
 
 T = TypeVar("T")
 
-Incoming: TypeAlias = ReadOnlyColumnCollection[str, KeyedColumnElement[Any]]
-"""The columns of the row that was to be inserted."""
-
 _IN_LIST = 500  # values in one IN list; every database takes as many
+_BY_NAME: Mapping[str, Dialect] = {
+    name: dialect for dialect in (Sqlite(), MySql(), Postgres()) for name in dialect.names
+}
+
+
+def parsed(url: str) -> tuple[Dialect, URL]:
+    """Which dialect a URL speaks, and the URL with our driver where it names none.
+
+    Raises:
+        Misconfigured: it is no URL, or of a database or driver that we do not know.
+    """
+    try:
+        address = make_url(url)
+    except ArgumentError:
+        raise Misconfigured(
+            "Expected a URL such as sqlite:///perdure.db.", field="database_url"
+        ) from None
+    name, _, driver = address.drivername.partition("+")
+    dialect = _BY_NAME.get(name)
+    if dialect is None or driver not in ("", dialect.driver):
+        known = ", ".join(f"{each}+{_BY_NAME[each].driver}" for each in _BY_NAME)
+        raise Misconfigured(f"Known are {known}.", field="database_url")
+    return dialect, address.set(drivername=f"{name}+{dialect.driver}")
+
+
+def spoken(connection: Connection) -> Dialect:
+    """The dialect of a connection.
+
+    Raises:
+        Misconfigured: it is none of ours.
+    """
+    name = connection.dialect.name
+    if name not in _BY_NAME:
+        raise Misconfigured(f"{name} is not supported.", field="database_url")
+    return _BY_NAME[name]
 
 
 class Upsert:
-    """An INSERT that meets a row with the same key.
+    """An INSERT that changes the row that has its key already.
 
     Made once per module, so that its compiled form is found again.
 
     Args:
         table: where to.
         key: the columns of the unique key that may be taken.
-        change: what happens to the row that is there, by column; None leaves it alone.
-        returning: columns of the rows that were written; a row left alone gives none.
+        change: what happens to the row that is there.
     """
 
-    def __init__(
-        self,
-        table: Table,
-        key: Sequence[str],
-        change: Callable[[Incoming], Mapping[str, ColumnElement[Any]]] | None = None,
-        returning: Sequence[Column[Any]] = (),
-    ) -> None:
+    def __init__(self, table: Table, key: Sequence[str], change: Change) -> None:
         self._table = table
         self._key = tuple(key)
         self._change = change
-        self._returning = tuple(returning)
         self._by_dialect: dict[str, Insert] = {}
 
-    def on(self, connection: Connection) -> Insert:
-        """The statement in the connection's dialect."""
+    def write(self, connection: Connection, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Insert or change these rows, ordered by key: so that two who do cannot block each other."""
         name = connection.dialect.name
-        found = self._by_dialect.get(name)
-        if found is None:
-            found = self._by_dialect[name] = self._build(name)
-        return found
+        if name not in self._by_dialect:
+            dialect = spoken(connection)
+            self._by_dialect[name] = dialect.upsert(self._table, self._key, self._change)
+        connection.execute(self._by_dialect[name], sorted(rows, key=itemgetter(*self._key)))
 
-    def _build(self, name: str) -> Insert:
-        if name != "sqlite":
-            raise Misconfigured(f"{name} is not supported.", field="database_url")
-        statement = sqlite.insert(self._table)
-        if self._change is None:
-            statement = statement.on_conflict_do_nothing(index_elements=self._key)
-        else:
-            changes = self._change(statement.excluded)
-            statement = statement.on_conflict_do_update(
-                index_elements=self._key, set_=dict(changes)
-            )
-        return statement.returning(*self._returning) if self._returning else statement
+
+class Addition:
+    """An INSERT into a numbered table that gives way to a row with the same key."""
+
+    def __init__(self, table: Table, key: Sequence[str]) -> None:
+        self._table = table
+        self._key = tuple(key)
+        self._by_dialect: dict[str, Insert] = {}
+
+    def write(self, connection: Connection, row: Mapping[str, Any]) -> int | None:
+        """The number of the new row; None if its key is taken."""
+        dialect = spoken(connection)
+        name = connection.dialect.name
+        if name not in self._by_dialect:
+            self._by_dialect[name] = dialect.cautious(self._table, self._key)
+        return dialect.add(connection, self._by_dialect[name], row)
 
 
 def bunches(values: Iterable[T]) -> Iterator[list[T]]:

@@ -5,15 +5,11 @@ from __future__ import annotations
 from sqlalchemy import Connection, bindparam, select
 
 from perdure.store.columns import owned, whose
-from perdure.store.dialects import Upsert
+from perdure.store.dialects import Addition
 from perdure.store.schema import feedback
 from perdure.types import Feedback, Scope, Verdict
 
-_ADD = Upsert(
-    feedback,
-    ("namespace", "user_id", "item_id", "trace", "verdict"),
-    returning=(feedback.c.id,),
-)
+_ADD = Addition(feedback, ("namespace", "user_id", "item_id", "trace", "verdict"))
 _OF = (
     select(feedback.c.trace, feedback.c.item_id, feedback.c.verdict, feedback.c.at)
     .where(*owned(feedback), feedback.c.item_id == bindparam("item"))
@@ -29,8 +25,8 @@ class SqlFeedback:
 
     def add(self, scope: Scope, said: Feedback) -> bool:
         """Keep it. False: the same verdict on the same memory of the same answer is known."""
-        written = self._connection.execute(
-            _ADD.on(self._connection),
+        number = _ADD.write(
+            self._connection,
             {
                 "namespace": scope.namespace,
                 "user_id": scope.user,
@@ -40,7 +36,7 @@ class SqlFeedback:
                 "at": said.at,
             },
         )
-        return written.scalar_one_or_none() is not None
+        return number is not None
 
     def of(self, scope: Scope, item: str) -> list[Feedback]:
         """All that was said about one memory, oldest first."""

@@ -18,7 +18,7 @@ from perdure.store.file_place import Found, Place, Seen, digest
 from perdure.store.file_rows import FileRows
 from perdure.store.file_state import State, read_state
 from perdure.text import Normalisation
-from perdure.types import MemoryItem
+from perdure.types import MemoryItem, Scope
 
 _LIMITS = range(10, 1_001)  # memories that may be active (B 1)
 _PATIENCE_S = 0.25  # a reader waits so long for a writer, and then answers from what it knows
@@ -105,7 +105,7 @@ class FileDatabase:
         return database
 
     @contextmanager
-    def begin(self) -> Iterator[SqlTransaction]:
+    def begin(self, scope: Scope | None = None) -> Iterator[SqlTransaction]:  # noqa: ARG002 - one writer at a time
         """A unit of work that may write; the files hold all of it at its end, or nothing.
 
         Raises:

@@ -38,7 +38,11 @@ SEEN = tuple(
 """The row may be seen in the scope that `place` gives: as `MemoryItem.visible_in`."""
 
 REACHED = tuple(
-    or_(bindparam(f"in_{name}").is_(None), column.is_(None), column == bindparam(f"in_{name}"))
+    or_(
+        bindparam(f"in_{name}", type_=column.type).is_(None),
+        column.is_(None),
+        column == bindparam(f"in_{name}"),
+    )
     for name, column in BINDINGS.items()
 )
 """As `SEEN`, but a binding that the scope leaves empty keeps nothing out."""

@@ -50,7 +50,7 @@ _PROJECTS = union(
     )
 )
 
-_ADD = insert(memories)
+_ADD = insert(memories).execution_options(preserve_rowcount=True)  # some drivers forget it
 _PUT = update(memories).where(*_OWNER, _ID)
 _PUT_UNCHANGED = _PUT.where(memories.c.updated_at == bindparam("shown"))
 _REACHED = select(memories.c.id).where(*_OWNER, *filters.REACHED, _IDS)

@@ -10,12 +10,12 @@ from sqlalchemy import bindparam, delete, func, select, update
 from perdure import text
 from perdure.store import rows
 from perdure.store.columns import owned, whose
-from perdure.store.dialects import Upsert, bunches
+from perdure.store.dialects import Addition, bunches
 from perdure.store.leases import SqlLeases
 from perdure.store.schema import jobs
 from perdure.types import Job, JobState, Promise, Scope, Trace
 
-_PROMISE = Upsert(jobs, ("idempotency_key",), returning=(jobs.c.id,))
+_PROMISE = Addition(jobs, ("idempotency_key",))
 _BY_KEY = select(jobs).where(*owned(jobs), jobs.c.idempotency_key == bindparam("of_key"))
 _OF = select(jobs).where(*owned(jobs), jobs.c.trace == bindparam("of_trace")).order_by(jobs.c.id)
 _IDS = jobs.c.id.in_(bindparam("ids", expanding=True))
@@ -41,8 +41,8 @@ class SqlJobs(SqlLeases):
     def promise(self, promise: Promise, at: datetime) -> tuple[Job, bool]:
         """Write the job, or find the one that has its key. The flag says that it is new."""
         key = text.fingerprint(promise.namespace, promise.user, promise.key)
-        number = self._connection.execute(
-            _PROMISE.on(self._connection),
+        number = _PROMISE.write(
+            self._connection,
             {
                 "type": promise.type.value,
                 "namespace": promise.namespace,
@@ -62,7 +62,7 @@ class SqlJobs(SqlLeases):
                 "created_at": at,
                 "updated_at": at,
             },
-        ).scalar_one_or_none()
+        )
         if number is None:
             owner = {"of_namespace": promise.namespace, "of_user": promise.user}
             row = self._connection.execute(_BY_KEY, {**owner, "of_key": key}).one()

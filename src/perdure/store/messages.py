@@ -18,7 +18,7 @@ from sqlalchemy import (
 
 from perdure.ports import ConversationState, Corpus
 from perdure.store.columns import owned, whose
-from perdure.store.dialects import Upsert, bunches
+from perdure.store.dialects import Addition, Upsert, bunches
 from perdure.store.fulltext import SqlFullText
 from perdure.store.schema import conversations, messages
 from perdure.store.users import SqlUsers
@@ -33,11 +33,7 @@ _SEEN = Upsert(
         for name in ("project", "assistant", "run", "updated_at")
     },
 )
-_ADD = Upsert(
-    messages,
-    ("namespace", "user_id", "conversation_id", "message_id"),
-    returning=(messages.c.id, messages.c.message_id),
-)
+_ADD = Addition(messages, ("namespace", "user_id", "conversation_id", "message_id"))
 _OWNER = owned(messages)
 _HERE = (*_OWNER, messages.c.conversation_id == bindparam("conversation"))
 _SAID = select(
@@ -138,24 +134,27 @@ class SqlMessages:
             "user_id": scope.user,
             "conversation_id": conversation,
         }
-        self._connection.execute(
-            _SEEN.on(self._connection),
-            {
-                **owner,
-                "watermark": 0,
-                "project": scope.project,
-                "assistant": scope.assistant,
-                "run": scope.run,
-                "created_at": at,
-                "updated_at": at,
-            },
+        _SEEN.write(
+            self._connection,
+            [
+                {
+                    **owner,
+                    "watermark": 0,
+                    "project": scope.project,
+                    "assistant": scope.assistant,
+                    "run": scope.run,
+                    "created_at": at,
+                    "updated_at": at,
+                }
+            ],
         )
         said: dict[str, Message] = {}
         for message in messages:
             said.setdefault(message.id or new_id(at), message)
-        kept = self._connection.execute(
-            _ADD.on(self._connection),
-            [
+        kept: list[Utterance] = []
+        for name, message in said.items():
+            seq = _ADD.write(
+                self._connection,
                 {
                     **owner,
                     "message_id": name,
@@ -166,30 +165,36 @@ class SqlMessages:
                     "at": message.at or at,
                     "trace": trace,
                     "kept_at": at,
-                }
-                for name, message in said.items()
-            ],
-        ).all()
-        return [
-            Utterance(
-                seq=seq,
-                id=name,
-                conversation=conversation,
-                role=said[name].role,
-                content=said[name].content,
-                at=said[name].at or at,
-                name=said[name].name,
-                trace=trace,
+                },
             )
-            for seq, name in sorted(kept)
-        ]
+            if seq is not None:
+                kept.append(
+                    Utterance(
+                        seq=seq,
+                        id=name,
+                        conversation=conversation,
+                        role=message.role,
+                        content=message.content,
+                        at=message.at or at,
+                        name=message.name,
+                        trace=trace,
+                    )
+                )
+        return kept
 
     def conversation(self, scope: Scope, conversation: str) -> ConversationState | None:
         """The state of one conversation."""
         row = self._connection.execute(_STATE, _here(scope, conversation)).one_or_none()
         if row is None:
             return None
-        return ConversationState(conversation=conversation, **row._asdict())
+        return ConversationState(
+            conversation=conversation,
+            watermark=row.watermark,
+            waiting_chars=int(row.waiting_chars),  # a sum is a decimal number to some databases
+            project=row.project,
+            assistant=row.assistant,
+            run=row.run,
+        )
 
     def since(
         self, scope: Scope, conversation: str, after: int, limit: int = 1_000

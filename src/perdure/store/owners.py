@@ -15,6 +15,7 @@ from sqlalchemy import (
     Table,
     and_,
     bindparam,
+    case,
     cast,
     exists,
     func,
@@ -117,7 +118,9 @@ def _disagreeing(model: str | None, *, episodes: bool) -> Iterator[Select[Any]]:
     for index in (texts, vectors):
         remembered = _same_owner(memories, index).where(memories.c.id == index.c.ref, lives)
         yield _of(index, index.c.corpus == Corpus.MEMORIES.value, not_(remembered))
-        said = _same_owner(messages, index).where(messages.c.id == cast(index.c.ref, BigInteger))
+        # Only the refs of messages are numbers; CASE keeps every database from trying the others.
+        place = case((index.c.corpus == Corpus.EPISODES.value, cast(index.c.ref, BigInteger)))
+        said = _same_owner(messages, index).where(messages.c.id == place)
         yield _of(index, index.c.corpus == Corpus.EPISODES.value, not_(said))
 
 

@@ -35,6 +35,5 @@ class SqlRuntime:
         if value is None:
             self._connection.execute(_UNSET, {"in_namespace": namespace, "named": name})
         else:
-            self._connection.execute(
-                _SET.on(self._connection), {"namespace": namespace, "name": name, "value": value}
-            )
+            row = {"namespace": namespace, "name": name, "value": value}
+            _SET.write(self._connection, [row])

@@ -9,21 +9,33 @@ from sqlalchemy import (
     Double,
     Index,
     Integer,
-    LargeBinary,
     MetaData,
     PrimaryKeyConstraint,
-    String,
     Table,
-    Text,
     UniqueConstraint,
 )
 
-from perdure.store.columns import ID, NAME, WORD, Document, Moment, Pairs, binding, number, owner
+from perdure.store.columns import (
+    BYTES,
+    ID,
+    LONG,
+    NAME,
+    WORD,
+    Document,
+    Moment,
+    Pairs,
+    binding,
+    line,
+    number,
+    owner,
+)
 from perdure.types import MAX_NAMESPACE
 
 ERROR = 2_000  # characters of a job's last error
+TOKEN = 80  # characters of a search term with the sign of its owner
+_NAMES = {"pk": "pk_%(table_name)s"}
 
-metadata = MetaData(naming_convention={"pk": "pk_%(table_name)s"})
+metadata = MetaData(naming_convention=_NAMES)
 """Prefixed names, since a host may keep its own tables in the same database. No foreign keys:
 rows belong to an owner, and the store removes what hangs together in one transaction."""
 
@@ -39,7 +51,7 @@ users = Table(
     Column("episodes_revision", BigInteger, nullable=False, default=0),
     Column("updated_at", Moment, nullable=False),
     Column("consolidated_at", Moment),  # empty: never
-    Column("consolidated_by", String(ID)),  # the run
+    Column("consolidated_by", line(ID)),  # the run
     PrimaryKeyConstraint("namespace", "user_id"),
 )
 
@@ -64,12 +76,12 @@ messages = Table(
     *owner(),
     binding("conversation_id", nullable=False),
     binding("message_id", nullable=False),
-    Column("role", String(WORD), nullable=False),
+    Column("role", line(WORD), nullable=False),
     binding("name"),
-    Column("content", Text, nullable=False),
+    Column("content", LONG, nullable=False),
     Column("chars", Integer, nullable=False),
     Column("at", Moment, nullable=False),
-    Column("trace", String(ID), nullable=False),
+    Column("trace", line(ID), nullable=False),
     Column("kept_at", Moment),  # when it came in; never empty, but younger than the table
     UniqueConstraint(
         "namespace", "user_id", "conversation_id", "message_id", name="uq_perdure_messages_message"
@@ -84,36 +96,36 @@ memories = Table(
     "perdure_memories",
     metadata,
     *owner(),
-    Column("id", String(ID), nullable=False),
-    Column("level", String(WORD), nullable=False),
+    Column("id", line(ID), nullable=False),
+    Column("level", line(WORD), nullable=False),
     binding("project"),
     binding("assistant"),
     binding("run"),
     binding("conversation_id"),
-    Column("kind", String(WORD), nullable=False),
-    Column("title", Text, nullable=False),
-    Column("content", Text, nullable=False),
-    Column("normalized_content", Text, nullable=False),
-    Column("folded_content", Text, nullable=False),  # what a search for literal words looks at
-    Column("content_hash", String(ID), nullable=False),
+    Column("kind", line(WORD), nullable=False),
+    Column("title", LONG, nullable=False),
+    Column("content", LONG, nullable=False),
+    Column("normalized_content", LONG, nullable=False),
+    Column("folded_content", LONG, nullable=False),  # what a search for literal words looks at
+    Column("content_hash", line(ID), nullable=False),
     Column("confidence", Double, nullable=False),
     Column("importance", Double, nullable=False),
     Column("sensitivity", Integer, nullable=False),
     Column("explicit", Boolean, nullable=False),
-    Column("source", String(WORD), nullable=False),
+    Column("source", line(WORD), nullable=False),
     Column("edited_by_user", Boolean, nullable=False),
     Column("suspicious", Boolean, nullable=False),
-    Column("status", String(WORD), nullable=False),
-    Column("vector_status", String(WORD), nullable=False),
+    Column("status", line(WORD), nullable=False),
+    Column("vector_status", line(WORD), nullable=False),
     Column("metadata", Pairs, nullable=False),
     binding("source_message_id"),  # the first of origin_messages, for tracing by index
     Column("origin_messages", Document, nullable=False),
     binding("origin_conversation"),
-    Column("origin_event", String(NAME)),
-    Column("origin_job", String(ID)),
-    Column("origin_trace", String(ID)),
-    Column("origin_model", String(NAME)),
-    Column("origin_prompt", String(NAME)),
+    Column("origin_event", line(NAME)),
+    Column("origin_job", line(ID)),
+    Column("origin_trace", line(ID)),
+    Column("origin_model", line(NAME)),
+    Column("origin_prompt", line(NAME)),
     Column("use_count", Integer, nullable=False),
     Column("expires_at", Moment),
     Column("last_access_at", Moment),
@@ -151,7 +163,7 @@ tombstones = Table(
     "perdure_tombstones",
     metadata,
     *owner(),
-    Column("content_hash", String(ID), nullable=False),
+    Column("content_hash", line(ID), nullable=False),
     binding("conversation_id", nullable=False),  # of the message; "" on the statement's own row
     binding("message_id", nullable=False),  # the same
     Column("at", Moment, nullable=False),
@@ -163,7 +175,7 @@ deletions = Table(
     "perdure_deletions",  # deleted memories whose text is still somewhere
     metadata,
     *owner(),
-    Column("item_id", String(ID), nullable=False),
+    Column("item_id", line(ID), nullable=False),
     Column("at", Moment, nullable=False),
     PrimaryKeyConstraint("namespace", "user_id", "item_id"),
     Index("ix_perdure_deletions_at", "namespace", "at"),
@@ -173,24 +185,24 @@ jobs = Table(
     "perdure_jobs",
     metadata,
     number(),
-    Column("type", String(WORD), nullable=False),
+    Column("type", line(WORD), nullable=False),
     *owner(),
     binding("conversation_id"),
     binding("source_message_id"),
-    Column("idempotency_key", String(ID), nullable=False),  # fingerprint of owner and key
-    Column("key", Text, nullable=False),
+    Column("idempotency_key", line(ID), nullable=False),  # fingerprint of owner and key
+    Column("key", LONG, nullable=False),
     Column("payload", Document, nullable=False),
     Column("result", Document, nullable=False),
-    Column("trace", String(ID), nullable=False),
-    Column("state", String(WORD), nullable=False),
+    Column("trace", line(ID), nullable=False),
+    Column("state", line(WORD), nullable=False),
     Column("ordered", Boolean, nullable=False),
     Column("retry_count", Integer, nullable=False),
     Column("max_retry", Integer, nullable=False),
     Column("next_retry_at", Moment),  # when it is due; empty unless it waits
     Column("lease_until", Moment),  # empty unless it runs
-    Column("token", String(ID)),  # the same: proof of who runs it
-    Column("running_key", String(ID)),  # the same: at most one ordered job of an owner runs
-    Column("last_error", String(ERROR)),
+    Column("token", line(ID)),  # the same: proof of who runs it
+    Column("running_key", line(ID)),  # the same: at most one ordered job of an owner runs
+    Column("last_error", line(ERROR)),
     Column("created_at", Moment, nullable=False),
     Column("updated_at", Moment, nullable=False),
     UniqueConstraint("idempotency_key", name="uq_perdure_jobs_idempotency_key"),
@@ -207,16 +219,16 @@ audit_log = Table(
     metadata,
     number(),
     *owner(),
-    Column("entry_id", String(ID), nullable=False),
-    Column("item_id", String(ID), nullable=False),
-    Column("operation", String(WORD), nullable=False),
-    Column("actor", String(WORD), nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("before", Text),
-    Column("after", Text),
+    Column("entry_id", line(ID), nullable=False),
+    Column("item_id", line(ID), nullable=False),
+    Column("operation", line(WORD), nullable=False),
+    Column("actor", line(WORD), nullable=False),
+    Column("reason", LONG, nullable=False),
+    Column("before", LONG),
+    Column("after", LONG),
     Column("at", Moment, nullable=False),
-    Column("trace", String(ID)),
-    Column("was", Text),  # a whole memory that left the table, as JSON; empty once scrubbed
+    Column("trace", line(ID)),
+    Column("was", LONG),  # a whole memory that left the table, as JSON; empty once scrubbed
     Index("ix_perdure_audit_log_item", "namespace", "user_id", "item_id", "id"),
     sqlite_autoincrement=True,
 )
@@ -226,9 +238,9 @@ feedback = Table(
     metadata,
     number(),
     *owner(),
-    Column("trace", String(ID), nullable=False),
-    Column("item_id", String(ID), nullable=False),
-    Column("verdict", String(WORD), nullable=False),
+    Column("trace", line(ID), nullable=False),
+    Column("item_id", line(ID), nullable=False),
+    Column("verdict", line(WORD), nullable=False),
     Column("at", Moment, nullable=False),
     UniqueConstraint(
         "namespace", "user_id", "item_id", "trace", "verdict", name="uq_perdure_feedback_verdict"
@@ -241,11 +253,11 @@ vectors = Table(
     "perdure_vectors",
     metadata,
     *owner(),
-    Column("corpus", String(WORD), nullable=False),
-    Column("model", String(128), nullable=False),
-    Column("ref", String(ID), nullable=False),
+    Column("corpus", line(WORD), nullable=False),
+    Column("model", line(128), nullable=False),
+    Column("ref", line(ID), nullable=False),
     Column("dimension", Integer, nullable=False),
-    Column("parts", LargeBinary, nullable=False),  # one vector a part, float32, little endian
+    Column("parts", BYTES, nullable=False),  # one vector a part, float32, little endian
     PrimaryKeyConstraint("namespace", "user_id", "corpus", "model", "ref"),
 )
 
@@ -254,18 +266,28 @@ texts = Table(
     metadata,
     number(),
     *owner(),
-    Column("corpus", String(WORD), nullable=False),
-    Column("ref", String(ID), nullable=False),
+    Column("corpus", line(WORD), nullable=False),
+    Column("ref", line(ID), nullable=False),
     Column("length", Integer, nullable=False),
     UniqueConstraint("namespace", "user_id", "corpus", "ref", name="uq_perdure_texts_ref"),
     sqlite_autoincrement=True,
 )
 
+words = Table(
+    "perdure_words",  # which texts have a token; SQLite has tables of fts5 instead, see lists.py
+    MetaData(naming_convention=_NAMES),
+    Column("token", line(TOKEN), nullable=False),
+    Column("text", BigInteger, nullable=False),
+    Column("times", Integer, nullable=False),
+    PrimaryKeyConstraint("token", "text"),
+    Index("ix_perdure_words_text", "text"),
+)
+
 runtime_values = Table(
     "perdure_runtime_values",
     metadata,
-    Column("namespace", String(MAX_NAMESPACE), nullable=False),
-    Column("name", String(128), nullable=False),
+    Column("namespace", line(MAX_NAMESPACE), nullable=False),
+    Column("name", line(128), nullable=False),
     Column("value", Document, nullable=False),
     PrimaryKeyConstraint("namespace", "name"),
 )

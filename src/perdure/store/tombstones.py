@@ -54,12 +54,10 @@ class SqlTombstones:
         again, and forgotten as a tombstone, before that.
         """
         owner = {"namespace": scope.namespace, "user_id": scope.user}
-        self._connection.execute(
-            _DELETED.on(self._connection), {**owner, "item_id": item.id, "at": at}
-        )
+        _DELETED.write(self._connection, [{**owner, "item_id": item.id, "at": at}])
         sources = [(item.origin.conversation or "", message) for message in item.origin.messages]
-        self._connection.execute(
-            _BURY.on(self._connection),
+        _BURY.write(
+            self._connection,
             [
                 {
                     **owner,

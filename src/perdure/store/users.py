@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, select
+from sqlalchemy import Connection, select
 
 from perdure.errors import Rejected
 from perdure.ports import Clock, Corpus
 from perdure.store.columns import owned, whose
-from perdure.store.dialects import Incoming, Upsert
+from perdure.store.dialect import Change
+from perdure.store.dialects import Upsert, spoken
 from perdure.store.schema import users
 from perdure.types import Preferences, Scope
 
@@ -21,15 +20,17 @@ _REVISIONS = {Corpus.MEMORIES: "memories_revision", Corpus.EPISODES: "episodes_r
 _LARGEST_STEP = 1 << 31
 
 
-def _replaced(name: str) -> Callable[[Incoming], Mapping[str, ColumnElement[Any]]]:
+def _replaced(name: str) -> Change:
     return lambda new: {name: new[name], "updated_at": new["updated_at"]}
 
 
-def _raised(name: str) -> Callable[[Incoming], Mapping[str, ColumnElement[Any]]]:
+def _raised(name: str) -> Change:
     return lambda new: {name: users.c[name] + new[name], "updated_at": new["updated_at"]}
 
 
 _KEY = ("namespace", "user_id")
+_HOLD = select(users.c.user_id).where(*owned(users)).with_for_update()
+_APPEAR = Upsert(users, _KEY, lambda new: {"user_id": new["user_id"]})
 _READ = select(*(users.c[name] for name in _SWITCHES)).where(*owned(users))
 _SET = {name: Upsert(users, _KEY, _replaced(name)) for name in _SWITCHES}
 _REVISION = {
@@ -52,6 +53,16 @@ class SqlUsers:
         self._connection = connection
         self._clock = clock
 
+    def hold(self, scope: Scope) -> None:
+        """Let nobody else who holds the user go on until this unit of work ends.
+
+        Where a unit of work shuts out every other writer anyway, there is nothing to do.
+        """
+        if spoken(self._connection).writes_alone:
+            return
+        if self._connection.execute(_HOLD, whose(scope)).first() is None:
+            self._write(_APPEAR, scope)
+
     def preferences(self, scope: Scope, default: Preferences) -> Preferences:
         """The user's switches; what the user never set comes from the default."""
         row = self._connection.execute(_READ, whose(scope)).one_or_none()
@@ -72,7 +83,7 @@ class SqlUsers:
         for name, value in switches.items():
             if name not in _SET:
                 raise Rejected(f"Known are {', '.join(_SWITCHES)}.", field=name)
-            self._write(_SET[name], scope, name, value)
+            self._write(_SET[name], scope, **{name: value})
 
     def revision(self, scope: Scope, corpus: Corpus) -> int:
         """Rises with every commit that changes what a recall of this corpus could find."""
@@ -86,7 +97,7 @@ class SqlUsers:
         that no other transaction reaches.
         """
         step = 1 + secrets.randbelow(_LARGEST_STEP)
-        self._write(_CHANGED[corpus], scope, _REVISIONS[corpus], step)
+        self._write(_CHANGED[corpus], scope, **{_REVISIONS[corpus]: step})
 
     def consolidated(self, scope: Scope) -> tuple[datetime, str] | None:
         """When the user's memories were last tidied up, and by which run; None: never."""
@@ -95,24 +106,13 @@ class SqlUsers:
 
     def consolidate(self, scope: Scope, run: str, at: datetime) -> None:
         """Note that a run tidied them up."""
-        self._connection.execute(
-            _CONSOLIDATE.on(self._connection),
-            {
-                "namespace": scope.namespace,
-                "user_id": scope.user,
-                "consolidated_at": at,
-                "consolidated_by": run,
-                "updated_at": self._clock(),
-            },
-        )
+        self._write(_CONSOLIDATE, scope, consolidated_at=at, consolidated_by=run)
 
-    def _write(self, statement: Upsert, scope: Scope, name: str, value: int) -> None:
-        self._connection.execute(
-            statement.on(self._connection),
-            {
-                "namespace": scope.namespace,
-                "user_id": scope.user,
-                name: value,
-                "updated_at": self._clock(),
-            },
-        )
+    def _write(self, statement: Upsert, scope: Scope, **values: object) -> None:
+        row = {
+            "namespace": scope.namespace,
+            "user_id": scope.user,
+            "updated_at": self._clock(),
+            **values,
+        }
+        statement.write(self._connection, [row])

@@ -56,7 +56,7 @@ class SqlVectors:
             for entry in entries
         ]
         if rows:
-            self._connection.execute(_WRITE.on(self._connection), rows)
+            _WRITE.write(self._connection, rows)
             self._users.changed(scope, corpus)
 
     def read(self, scope: Scope, corpus: Corpus, model: str) -> VectorRows:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, Engine, String, column, inspect, select, table
+from sqlalchemy.exc import DBAPIError
 
 from perdure.errors import Misconfigured
+from perdure.store.dialect import Dialect
 
 if TYPE_CHECKING:
     from alembic.config import Config
+
+_log = logging.getLogger(__name__)
 
 HEAD = "0003"
 """The newest revision; known without loading Alembic, so that an ordinary start is quick."""
@@ -19,11 +24,15 @@ VERSION_TABLE = "perdure_version"
 """A name of our own: a host may keep Alembic's table for itself in the same database."""
 
 
-def upgrade(engine: Engine) -> bool:
-    """Bring the tables up to date, in one transaction that shuts out other writers.
+def upgrade(engine: Engine, dialect: Dialect) -> bool:
+    """Bring the tables up to date; of several processes that try, one does it.
+
+    What is cut short leaves nothing behind; where tables cannot be rolled back, it leaves whole
+    steps behind, and the next try goes on from there.
 
     Args:
-        engine: its transactions must shut out other writers from their beginning.
+        engine: an engine of the dialect, for writing.
+        dialect: of the database.
 
     Returns:
         True if there was something to do.
@@ -31,11 +40,16 @@ def upgrade(engine: Engine) -> bool:
     Raises:
         Misconfigured: a newer Perdure wrote the tables.
     """
-    with engine.begin() as connection:
+    with engine.begin() as connection, dialect.alone(connection):
         found = _version(connection)
         if found == HEAD:
             return False
-        _run(connection, found)
+        try:
+            _run(connection, found)
+        except DBAPIError:
+            if not dialect.undoes_tables:
+                _log.error("the tables are half way: run `perdure migrate` again, it goes on there")
+            raise
         return True
 
 

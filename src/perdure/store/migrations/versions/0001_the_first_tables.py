@@ -2,36 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from alembic import op
 from sqlalchemy import (
     BigInteger,
     Boolean,
-    Column,
     Double,
     Integer,
-    LargeBinary,
     PrimaryKeyConstraint,
-    String,
-    Text,
     UniqueConstraint,
 )
-from sqlalchemy.types import TypeEngine
+
+from perdure.store.migrations.steps import (
+    BYTES,
+    LONG,
+    MOMENT,
+    NUMBER,
+    create_index,
+    create_table,
+    line,
+    may,
+    must,
+    owner,
+    sqlite,
+)
 
 revision = "0001"
 down_revision = None
 branch_labels = None
 depends_on = None
 
-_TEXT = Text()
-_ID = String(64)
-_WORD = String(16)
-_BINDING = String(128)
-_LONG = String(255)
+_ID = line(64)
+_WORD = line(16)
+_BINDING = line(128)
+_NAME = line(255)
 _WHOLE = Integer()
 _FLAG = Boolean()
-_MOMENT = BigInteger()  # microseconds since 1970
 
 
 def upgrade() -> None:
@@ -43,88 +48,72 @@ def upgrade() -> None:
     _indexes()
 
 
-def _must(name: str, kind: TypeEngine[Any]) -> Column[Any]:
-    return Column(name, kind, nullable=False)
-
-
-def _may(name: str, kind: TypeEngine[Any]) -> Column[Any]:
-    return Column(name, kind, nullable=True)
-
-
-def _owner() -> tuple[Column[Any], Column[Any]]:
-    return _must("namespace", _ID), _must("user_id", _LONG)
-
-
-def _number() -> Column[Any]:
-    return _must("id", BigInteger().with_variant(Integer(), "sqlite"))
-
-
 def _key(table: str, *names: str) -> PrimaryKeyConstraint:
     return PrimaryKeyConstraint(*names, name=op.f(f"pk_{table}"))
 
 
 def _people() -> None:
-    op.create_table(
+    create_table(
         "perdure_users",
-        *_owner(),
-        _may("memory_enabled", _FLAG),
-        _may("auto_learn", _FLAG),
-        _may("sensitive_allowed", _FLAG),
-        _must("memories_revision", BigInteger()),
-        _must("episodes_revision", BigInteger()),
-        _must("updated_at", _MOMENT),
+        *owner(),
+        may("memory_enabled", _FLAG),
+        may("auto_learn", _FLAG),
+        may("sensitive_allowed", _FLAG),
+        must("memories_revision", BigInteger()),
+        must("episodes_revision", BigInteger()),
+        must("updated_at", MOMENT),
         _key("perdure_users", "namespace", "user_id"),
     )
-    op.create_table(
+    create_table(
         "perdure_runtime_values",
-        _must("namespace", _ID),
-        _must("name", _BINDING),
-        _must("value", _TEXT),
+        must("namespace", _ID),
+        must("name", _BINDING),
+        must("value", LONG),
         _key("perdure_runtime_values", "namespace", "name"),
     )
-    op.create_table(
+    create_table(
         "perdure_audit_log",
-        _number(),
-        *_owner(),
-        _must("entry_id", _ID),
-        _must("item_id", _ID),
-        _must("operation", _WORD),
-        _must("actor", _WORD),
-        _must("reason", _TEXT),
-        _may("before", _TEXT),
-        _may("after", _TEXT),
-        _must("at", _MOMENT),
-        _may("trace", _ID),
+        must("id", NUMBER),
+        *owner(),
+        must("entry_id", _ID),
+        must("item_id", _ID),
+        must("operation", _WORD),
+        must("actor", _WORD),
+        must("reason", LONG),
+        may("before", LONG),
+        may("after", LONG),
+        must("at", MOMENT),
+        may("trace", _ID),
         _key("perdure_audit_log", "id"),
         sqlite_autoincrement=True,
     )
 
 
 def _conversations() -> None:
-    op.create_table(
+    create_table(
         "perdure_conversations",
-        *_owner(),
-        _must("conversation_id", _BINDING),
-        _must("watermark", BigInteger()),
-        _may("project", _BINDING),
-        _may("assistant", _BINDING),
-        _may("run", _BINDING),
-        _must("created_at", _MOMENT),
-        _must("updated_at", _MOMENT),
+        *owner(),
+        must("conversation_id", _BINDING),
+        must("watermark", BigInteger()),
+        may("project", _BINDING),
+        may("assistant", _BINDING),
+        may("run", _BINDING),
+        must("created_at", MOMENT),
+        must("updated_at", MOMENT),
         _key("perdure_conversations", "namespace", "user_id", "conversation_id"),
     )
-    op.create_table(
+    create_table(
         "perdure_messages",
-        _number(),
-        *_owner(),
-        _must("conversation_id", _BINDING),
-        _must("message_id", _BINDING),
-        _must("role", _WORD),
-        _may("name", _BINDING),
-        _must("content", _TEXT),
-        _must("chars", _WHOLE),
-        _must("at", _MOMENT),
-        _must("trace", _ID),
+        must("id", NUMBER),
+        *owner(),
+        must("conversation_id", _BINDING),
+        must("message_id", _BINDING),
+        must("role", _WORD),
+        may("name", _BINDING),
+        must("content", LONG),
+        must("chars", _WHOLE),
+        must("at", MOMENT),
+        must("trace", _ID),
         _key("perdure_messages", "id"),
         UniqueConstraint(
             "namespace",
@@ -138,56 +127,56 @@ def _conversations() -> None:
 
 
 def _memories() -> None:
-    op.create_table(
+    create_table(
         "perdure_memories",
-        *_owner(),
-        _must("id", _ID),
-        _must("level", _WORD),
-        _may("project", _BINDING),
-        _may("assistant", _BINDING),
-        _may("run", _BINDING),
-        _may("conversation_id", _BINDING),
-        _must("kind", _WORD),
-        _must("title", _TEXT),
-        _must("content", _TEXT),
-        _must("normalized_content", _TEXT),
-        _must("folded_content", _TEXT),
-        _must("content_hash", _ID),
-        _must("confidence", Double()),
-        _must("importance", Double()),
-        _must("sensitivity", _WHOLE),
-        _must("explicit", _FLAG),
-        _must("source", _WORD),
-        _must("edited_by_user", _FLAG),
-        _must("suspicious", _FLAG),
-        _must("status", _WORD),
-        _must("vector_status", _WORD),
-        _must("metadata", _TEXT),
-        _may("source_message_id", _BINDING),
-        _must("origin_messages", _TEXT),
-        _may("origin_conversation", _BINDING),
-        _may("origin_event", _LONG),
-        _may("origin_job", _ID),
-        _may("origin_trace", _ID),
-        _may("origin_model", _LONG),
-        _may("origin_prompt", _LONG),
-        _must("use_count", _WHOLE),
-        _may("expires_at", _MOMENT),
-        _may("last_access_at", _MOMENT),
-        _must("created_at", _MOMENT),
-        _must("updated_at", _MOMENT),
+        *owner(),
+        must("id", _ID),
+        must("level", _WORD),
+        may("project", _BINDING),
+        may("assistant", _BINDING),
+        may("run", _BINDING),
+        may("conversation_id", _BINDING),
+        must("kind", _WORD),
+        must("title", LONG),
+        must("content", LONG),
+        must("normalized_content", LONG),
+        must("folded_content", LONG),
+        must("content_hash", _ID),
+        must("confidence", Double()),
+        must("importance", Double()),
+        must("sensitivity", _WHOLE),
+        must("explicit", _FLAG),
+        must("source", _WORD),
+        must("edited_by_user", _FLAG),
+        must("suspicious", _FLAG),
+        must("status", _WORD),
+        must("vector_status", _WORD),
+        must("metadata", LONG),
+        may("source_message_id", _BINDING),
+        must("origin_messages", LONG),
+        may("origin_conversation", _BINDING),
+        may("origin_event", _NAME),
+        may("origin_job", _ID),
+        may("origin_trace", _ID),
+        may("origin_model", _NAME),
+        may("origin_prompt", _NAME),
+        must("use_count", _WHOLE),
+        may("expires_at", MOMENT),
+        may("last_access_at", MOMENT),
+        must("created_at", MOMENT),
+        must("updated_at", MOMENT),
         _key("perdure_memories", "namespace", "user_id", "id"),
         UniqueConstraint(
             "namespace", "user_id", "content_hash", name="uq_perdure_memories_statement"
         ),
     )
-    op.create_table(
+    create_table(
         "perdure_tombstones",
-        *_owner(),
-        _must("content_hash", _ID),
-        _must("conversation_id", _BINDING),
-        _must("message_id", _BINDING),
-        _must("at", _MOMENT),
+        *owner(),
+        must("content_hash", _ID),
+        must("conversation_id", _BINDING),
+        must("message_id", _BINDING),
+        must("at", MOMENT),
         _key(
             "perdure_tombstones",
             "namespace",
@@ -201,59 +190,66 @@ def _memories() -> None:
 
 
 def _projections() -> None:
-    op.create_table(
+    create_table(
         "perdure_vectors",
-        *_owner(),
-        _must("corpus", _WORD),
-        _must("model", _BINDING),
-        _must("ref", _ID),
-        _must("dimension", _WHOLE),
-        _must("parts", LargeBinary()),
+        *owner(),
+        must("corpus", _WORD),
+        must("model", _BINDING),
+        must("ref", _ID),
+        must("dimension", _WHOLE),
+        must("parts", BYTES),
         _key("perdure_vectors", "namespace", "user_id", "corpus", "model", "ref"),
     )
-    op.create_table(
+    create_table(
         "perdure_texts",
-        _number(),
-        *_owner(),
-        _must("corpus", _WORD),
-        _must("ref", _ID),
-        _must("length", _WHOLE),
+        must("id", NUMBER),
+        *owner(),
+        must("corpus", _WORD),
+        must("ref", _ID),
+        must("length", _WHOLE),
         _key("perdure_texts", "id"),
         UniqueConstraint("namespace", "user_id", "corpus", "ref", name="uq_perdure_texts_ref"),
         sqlite_autoincrement=True,
     )
-    if op.get_context().dialect.name == "sqlite":
-        op.execute(
-            "CREATE VIRTUAL TABLE perdure_terms"
-            " USING fts5(tokens, tokenize = 'ascii', columnsize = 0)"
+    if not sqlite():
+        create_table(
+            "perdure_words",
+            must("token", line(80)),
+            must("text", BigInteger()),
+            must("times", _WHOLE),
+            _key("perdure_words", "token", "text"),
         )
-        op.execute("CREATE VIRTUAL TABLE perdure_places USING fts5vocab(perdure_terms, instance)")
+        return
+    op.execute(
+        "CREATE VIRTUAL TABLE perdure_terms USING fts5(tokens, tokenize = 'ascii', columnsize = 0)"
+    )
+    op.execute("CREATE VIRTUAL TABLE perdure_places USING fts5vocab(perdure_terms, instance)")
 
 
 def _jobs() -> None:
-    op.create_table(
+    create_table(
         "perdure_jobs",
-        _number(),
-        _must("type", _WORD),
-        *_owner(),
-        _may("conversation_id", _BINDING),
-        _may("source_message_id", _BINDING),
-        _must("idempotency_key", _ID),
-        _must("key", _TEXT),
-        _must("payload", _TEXT),
-        _must("result", _TEXT),
-        _must("trace", _ID),
-        _must("state", _WORD),
-        _must("ordered", _FLAG),
-        _must("retry_count", _WHOLE),
-        _must("max_retry", _WHOLE),
-        _may("next_retry_at", _MOMENT),
-        _may("lease_until", _MOMENT),
-        _may("token", _ID),
-        _may("running_key", _ID),
-        _may("last_error", String(2_000)),
-        _must("created_at", _MOMENT),
-        _must("updated_at", _MOMENT),
+        must("id", NUMBER),
+        must("type", _WORD),
+        *owner(),
+        may("conversation_id", _BINDING),
+        may("source_message_id", _BINDING),
+        must("idempotency_key", _ID),
+        must("key", LONG),
+        must("payload", LONG),
+        must("result", LONG),
+        must("trace", _ID),
+        must("state", _WORD),
+        must("ordered", _FLAG),
+        must("retry_count", _WHOLE),
+        must("max_retry", _WHOLE),
+        may("next_retry_at", MOMENT),
+        may("lease_until", MOMENT),
+        may("token", _ID),
+        may("running_key", _ID),
+        may("last_error", line(2_000)),
+        must("created_at", MOMENT),
+        must("updated_at", MOMENT),
         _key("perdure_jobs", "id"),
         UniqueConstraint("idempotency_key", name="uq_perdure_jobs_idempotency_key"),
         UniqueConstraint("running_key", name="uq_perdure_jobs_running_key"),
@@ -281,4 +277,6 @@ def _indexes() -> None:
         ("jobs", "owner", [*mine, "ordered", "state", "id"]),
         ("jobs", "trace", ["trace"]),
     ):
-        op.create_index(f"ix_perdure_{table}_{name}", f"perdure_{table}", columns)
+        create_index(f"ix_perdure_{table}_{name}", f"perdure_{table}", columns)
+    if not sqlite():
+        create_index("ix_perdure_words_text", "perdure_words", ["text"])

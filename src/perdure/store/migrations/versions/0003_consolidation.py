@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from alembic import op
-from sqlalchemy import BigInteger, Column, String, Text
+from perdure.store.migrations.steps import LONG, MOMENT, add_column, line, may
 
 revision = "0003"
 down_revision = "0002"
@@ -13,6 +12,6 @@ depends_on = None
 
 def upgrade() -> None:
     """Add three columns, empty; nothing that is there changes its meaning."""
-    op.add_column("perdure_users", Column("consolidated_at", BigInteger(), nullable=True))
-    op.add_column("perdure_users", Column("consolidated_by", String(64), nullable=True))
-    op.add_column("perdure_audit_log", Column("was", Text(), nullable=True))
+    add_column("perdure_users", may("consolidated_at", MOMENT))
+    add_column("perdure_users", may("consolidated_by", line(64)))
+    add_column("perdure_audit_log", may("was", LONG))

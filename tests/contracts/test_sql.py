@@ -1,10 +1,10 @@
-"""The contracts on real SQLite: in a file with either driver, and in memory."""
+"""The contracts on real databases: SQLite in a file with either driver and in memory, and servers."""
 
 from __future__ import annotations
 
 import pytest
 
-from perdure.store import database as store
+from perdure.store import sqlite
 from perdure.store.database import SqlDatabase
 from perdure.testing.contracts import MemoryStoreContract
 from perdure.testing.index_contracts import IndexContract, MessageStoreContract
@@ -13,32 +13,32 @@ from perdure.testing.samples import NOW
 from perdure.testing.upkeep_contracts import UpkeepContract
 
 
-@pytest.fixture(params=["file", "file, Python's own driver", "memory"])
-def database(request, tmp_path, monkeypatch):
-    if "own" in request.param:
-        monkeypatch.setattr(store, "_newer_sqlite", None)
-    where = tmp_path / "perdure.db"
-    url = "sqlite://" if request.param == "memory" else f"sqlite:///{where}"
+@pytest.fixture(params=["sqlite", "sqlite, Python's own", "memory", "mariadb", "postgres"])
+def database(request, place, monkeypatch):
+    kind, _, own = request.param.partition(", ")
+    if own:
+        monkeypatch.setattr(sqlite, "_newer_sqlite", None)
+    url = "sqlite://" if kind == "memory" else place(kind)
     database = SqlDatabase.open(url, clock=lambda: NOW, busy_s=5)
     yield database
     database.close()
 
 
 class TestMemories(MemoryStoreContract):
-    """Memories in SQLite."""
+    """Memories in SQL."""
 
 
 class TestMessages(MessageStoreContract):
-    """Conversations in SQLite."""
+    """Conversations in SQL."""
 
 
 class TestIndexes(IndexContract):
-    """Vectors and terms in SQLite."""
+    """Vectors and terms in SQL."""
 
 
 class TestJobs(JobStoreContract):
-    """Promises in SQLite."""
+    """Promises in SQL."""
 
 
 class TestUpkeep(UpkeepContract):
-    """What is overdue and what disagrees in SQLite."""
+    """What is overdue and what disagrees in SQL."""
