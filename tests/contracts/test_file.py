@@ -33,7 +33,7 @@ class Reopened:
         finally:
             database.close()
 
-    def begin(self):
+    def begin(self, scope=None):
         return self._unit("begin")
 
     def read(self):

@@ -1,4 +1,4 @@
-"""The contracts on real databases: SQLite in a file with either driver and in memory, and servers."""
+"""The contracts on real databases: SQLite in files and in memory, and servers."""
 
 from __future__ import annotations
 

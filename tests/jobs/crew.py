@@ -58,7 +58,7 @@ def main(url: str, number: int, captures: int) -> None:
         rng=random.Random(number),
     )
     for turn in range(captures):
-        capture(database, Scope(user=USERS[turn % 3]), f"{number}-{turn}")
+        capture(database, Scope(user=USERS[turn % 3]), f"c{number}", f"{number}-{turn}")
         worker.run_once()
     last = threading.Event()
     threading.Thread(target=hear, args=(last,), daemon=True).start()
@@ -77,11 +77,11 @@ def now():
     return datetime.now(UTC)
 
 
-def capture(database, scope, name):
+def capture(database, scope, conversation, name):
     """A turn, the promise to learn from it and the promise to index it, in one commit."""
     said = [Message(Role.USER, name, id=f"{name}-u"), Message(Role.ASSISTANT, "ok", id=f"{name}-a")]
-    with database.begin() as tx:
-        tx.messages.add(scope, "c", said, now(), name)
+    with database.begin(scope) as tx:
+        tx.messages.add(scope, conversation, said, now(), name)
         for kind in (JobType.EXTRACT, JobType.EMBED):
             promise = Promise(
                 type=kind, namespace=scope.namespace, user=scope.user, key=f"{kind} {name}",

@@ -1,4 +1,4 @@
-"""Several processes at once on one file, one of them killed."""
+"""Several processes at once on one database, one of them killed."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def tell(crew, word):
 
 @pytest.mark.spec("5", "3.2")
 @pytest.mark.case("STO-09")
-def test_four_processes_lose_nothing_keep_the_order_and_outlive_one_of_them(tmp_path):
+def test_four_processes_lose_nothing_keep_the_order_and_outlive_one_of_them(database_url):
     """C 12.2.2, 12.2.3: each capture becomes a job, each job is done once, in each user's order."""
-    url = f"sqlite:///{tmp_path / 'perdure.db'}"
+    url = database_url
     script = Path(__file__).with_name("crew.py")
     crew = [
         subprocess.Popen(

@@ -263,11 +263,11 @@ def test_a_database_that_is_away_for_a_while_does_not_end_the_worker(hall, monke
     begin = hall.database.begin
     away = [True] * 3
 
-    def sometimes():
+    def sometimes(scope=None):
         if away:
             away.pop()
             raise DatabaseUnavailable
-        return begin()
+        return begin(scope)
 
     monkeypatch.setattr(hall.database, "begin", sometimes)
     stop, threads = run_in_background(worker)
@@ -283,11 +283,11 @@ def test_a_job_of_a_worker_that_lost_the_database_comes_back(hall, monkeypatch):
     begin = hall.database.begin
     opened = []
 
-    def only_once():
+    def only_once(scope=None):
         opened.append(1)
         if len(opened) > 1:
             raise DatabaseUnavailable
-        return begin()
+        return begin(scope)
 
     monkeypatch.setattr(hall.database, "begin", only_once)
     with pytest.raises(DatabaseUnavailable):

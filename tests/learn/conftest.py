@@ -53,8 +53,8 @@ class Watched:
     open: int = 0
 
     @contextmanager
-    def begin(self) -> Iterator[Transaction]:
-        with self.inner.begin() as tx, self._noted():
+    def begin(self, scope: Scope | None = None) -> Iterator[Transaction]:
+        with self.inner.begin(scope) as tx, self._noted():
             yield tx
 
     @contextmanager
@@ -240,12 +240,14 @@ def worlds(tmp_path, template):
     count = itertools.count()
     opened: list[World] = []
 
-    def make() -> World:
+    def make(url: str | None = None) -> World:
         while opened:
             opened.pop().database.close()
-        file = tmp_path / f"{next(count)}.db"
-        shutil.copy(template, file)
-        database = SqlDatabase.open(f"sqlite:///{file}", clock=lambda: START)
+        if url is None:
+            file = tmp_path / f"{next(count)}.db"
+            shutil.copy(template, file)
+            url = f"sqlite:///{file}"
+        database = SqlDatabase.open(url, clock=lambda: START)
         opened.append(World(database=Watched(database)))
         return opened[-1]
 

@@ -11,27 +11,47 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine
+from sqlalchemy import Column, MetaData, Table, create_engine, inspect, make_url, text
 
 from perdure.errors import Misconfigured
+from perdure.ports import ItemFilter
 from perdure.store import migrations
 from perdure.store.columns import moment
 from perdure.store.database import SqlDatabase, migrate
-from perdure.store.schema import metadata
-from perdure.testing.samples import ANN, BO, NOW, memory
-from perdure.types import Message, Preferences, Role
+from perdure.store.schema import metadata, words
+from perdure.testing.samples import ANN, BO, NOW, contents, memory
+from perdure.types import Message, Preferences, Role, Scope
 
 OPEN = """
 import sys
-from datetime import UTC, datetime
 from perdure.store.database import migrate
 sys.stdin.readline()
 print(migrate(sys.argv[1]))
 """
+DIES = """
+import os, signal, sys
+from alembic import op
+from perdure.store.database import migrate
+left = int(sys.argv[2])
+def counted(step):
+    def taken(*given, **named):
+        global left
+        step(*given, **named)
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return taken
+for name in ("create_table", "create_index", "add_column", "execute"):
+    setattr(op, name, counted(getattr(op, name)))
+migrate(sys.argv[1])
+"""
+PEOPLE = {"ann": "likes tea", "小林": "在卑尔根住 👋", " a ": "“odd”"}  # oldest rows, by user
 
 
-def schema(connection):
+def statements(connection):
     """Every statement that made something of ours, spaces aside; the search index is not in it."""
     rows = connection.execute(
         "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name LIKE '%perdure%'"
@@ -40,9 +60,46 @@ def schema(connection):
     return {re.sub(r"\s+", " ", re.sub(r"\s*([(),])\s*", r"\1", sql)) for (sql,) in rows}
 
 
+def differences(connection):
+    """What a database has otherwise than the code expects: tables, columns, types, indexes."""
+    expected = MetaData()
+    for table in metadata.tables.values():
+        table.to_metadata(expected)
+    if connection.dialect.name != "sqlite":
+        words.to_metadata(expected)
+    ours = {
+        "compare_type": True,
+        "include_name": lambda name, kind, _: kind != "table" or name in expected.tables,
+    }
+    return compare_metadata(MigrationContext.configure(connection, opts=ours), expected)
+
+
+def upgraded(url, revision):
+    """A database as it was with that revision."""
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        command.upgrade(migrations.config(connection), revision)
+    engine.dispose()
+
+
+def put(connection, table, **values):
+    """A row as somebody wrote it then."""
+    names = Table(table, MetaData(), *(Column(name) for name in values))
+    connection.execute(names.insert().values(**values))
+
+
 @pytest.fixture
 def file(tmp_path):
     return tmp_path / "perdure.db"
+
+
+@pytest.mark.case("OPS-05")
+def test_an_empty_database_becomes_what_the_code_expects(empty_url, connected):
+    assert migrate(empty_url)
+    assert not migrate(empty_url)
+    with connected(empty_url) as connection:
+        assert differences(connection) == []
+        assert len(inspect(connection).get_table_names()) > len(metadata.tables)
 
 
 def test_an_empty_file_becomes_exactly_what_the_code_expects(url, file):
@@ -50,41 +107,68 @@ def test_an_empty_file_becomes_exactly_what_the_code_expects(url, file):
     engine = create_engine("sqlite://")
     with engine.connect() as connection:
         metadata.create_all(connection)
-        expected = schema(connection.connection.driver_connection)
+        expected = statements(connection.connection.driver_connection)
     engine.dispose()
 
     migrated = sqlite3.connect(file)
-    assert schema(migrated) == expected
+    assert statements(migrated) == expected
     assert len(expected) > len(metadata.tables)
     migrated.close()
 
 
-def test_the_second_revision_finds_what_was_deleted_and_loses_nothing(url, file):
+@pytest.mark.case("OPS-05")
+@pytest.mark.parametrize("steps", [("0002", "0003", "head"), ("head",)])
+def test_the_oldest_rows_come_along_step_by_step_and_in_one_go(empty_url, connected, steps):
+    upgraded(empty_url, "0001")
+    with connected(empty_url) as connection:
+        for number, (user, content) in enumerate(PEOPLE.items()):
+            item = memory(Scope(user=user), content)
+            put(
+                connection, "perdure_memories", namespace="default", user_id=user, id=str(number),
+                level="user", kind="fact", title="", content=content, normalized_content=content,
+                folded_content=content, content_hash=item.content_hash, confidence=0.5,
+                importance=0.5, sensitivity=0, explicit=False, source="manual",
+                edited_by_user=False, suspicious=False,
+                status=("active", "deleted", "archived")[number], vector_status="pending",
+                metadata="\n", origin_messages="[]", use_count=0, created_at=5, updated_at=6,
+                expires_at=(None, None, 7)[number],
+            )  # fmt: skip
+    for revision in steps:
+        upgraded(empty_url, revision)
+    with connected(empty_url) as connection:
+        assert differences(connection) == []
+    database = SqlDatabase.open(empty_url, clock=lambda: NOW)
+    with database.read() as tx:
+        found = {user: tx.items.every(Scope(user=user), ItemFilter()) for user in PEOPLE}
+    database.close()
+    assert {user: contents(items) for user, items in found.items()} == {
+        user: [content] for user, content in PEOPLE.items()
+    }
+    assert [item.updated_at for items in found.values() for item in items] == [moment(6)] * 3
+
+
+def test_the_second_revision_finds_what_was_deleted_and_loses_nothing(empty_url, connected):
     """From 0001: deletions are noted with their last time; older messages are kept from today."""
-    engine = create_engine(url)
-    with engine.begin() as connection:
-        command.upgrade(migrations.config(connection), "0001")
-    engine.dispose()
-    old = sqlite3.connect(file)
-    old.executemany(
-        "INSERT INTO perdure_audit_log (namespace, user_id, entry_id, item_id, operation, actor,"
-        " reason, before, at) VALUES ('default', ?, ?, ?, ?, 'user', 'by hand', 'x', ?)",
-        [
+    upgraded(empty_url, "0001")
+    with connected(empty_url) as old:
+        for user, entry, item, operation, at in (
             ("ann", "e1", "i1", "delete", 5), ("ann", "e2", "i1", "restore", 6),
             ("ann", "e3", "i1", "delete", 7), ("ann", "e4", "i2", "create", 8),
             ("bo", "e5", "i1", "delete", 9),
-        ],
-    )  # fmt: skip
-    old.execute(
-        "INSERT INTO perdure_messages (namespace, user_id, conversation_id, message_id, role,"
-        " content, chars, at, trace) VALUES ('default', 'ann', 'c', 'm', 'user', '你好', 2, 5, 't')"
-    )
-    old.commit()
-    old.close()
+        ):  # fmt: skip
+            put(
+                old, "perdure_audit_log", namespace="default", user_id=user, entry_id=entry,
+                item_id=item, operation=operation, actor="user", reason="by hand", before="x",
+                at=at,
+            )  # fmt: skip
+        put(
+            old, "perdure_messages", namespace="default", user_id="ann", conversation_id="c",
+            message_id="m", role="user", content="你好", chars=2, at=5, trace="t",
+        )  # fmt: skip
 
-    assert migrate(url)
+    assert migrate(empty_url)
 
-    database = SqlDatabase.open(url, clock=lambda: NOW)
+    database = SqlDatabase.open(empty_url, clock=lambda: NOW)
     with database.begin() as tx:
         assert [tx.items.unscrubbed(one, NOW) for one in (ANN, BO)] == [["i1"], ["i1"]]
         assert tx.items.unscrubbed(ANN, moment(6)) == []
@@ -96,27 +180,22 @@ def test_the_second_revision_finds_what_was_deleted_and_loses_nothing(url, file)
     database.close()
 
 
-def test_the_third_revision_keeps_every_user_and_every_entry(url, file):
+def test_the_third_revision_keeps_every_user_and_every_entry(empty_url, connected):
     """From 0002: nobody was tidied up yet, and no entry brings a row back."""
-    engine = create_engine(url)
-    with engine.begin() as connection:
-        command.upgrade(migrations.config(connection), "0002")
-    engine.dispose()
-    old = sqlite3.connect(file)
-    old.execute(
-        "INSERT INTO perdure_users (namespace, user_id, auto_learn, memories_revision,"
-        " episodes_revision, updated_at) VALUES ('default', 'ann', 0, 1, 1, 5)"
-    )
-    old.execute(
-        "INSERT INTO perdure_audit_log (namespace, user_id, entry_id, item_id, operation, actor,"
-        " reason, before, at) VALUES ('default', 'ann', 'e1', 'i1', 'delete', 'user', 'r', 'x', 5)"
-    )
-    old.commit()
-    old.close()
+    upgraded(empty_url, "0002")
+    with connected(empty_url) as old:
+        put(
+            old, "perdure_users", namespace="default", user_id="ann", auto_learn=False,
+            memories_revision=1, episodes_revision=1, updated_at=5,
+        )  # fmt: skip
+        put(
+            old, "perdure_audit_log", namespace="default", user_id="ann", entry_id="e1",
+            item_id="i1", operation="delete", actor="user", reason="r", before="x", at=5,
+        )  # fmt: skip
 
-    assert migrate(url)
+    assert migrate(empty_url)
 
-    database = SqlDatabase.open(url, clock=lambda: NOW)
+    database = SqlDatabase.open(empty_url, clock=lambda: NOW)
     with database.begin() as tx:
         assert tx.users.consolidated(ANN) is None
         assert not tx.users.preferences(ANN, Preferences()).auto_learn
@@ -133,10 +212,10 @@ def test_there_is_one_newest_revision_and_the_code_names_it():
 
 
 @pytest.mark.case("OPS-05")
-def test_processes_that_start_at_once_migrate_once(url):
+def test_processes_that_start_at_once_migrate_once(empty_url):
     crew = [
         subprocess.Popen(
-            [sys.executable, "-W", "error", "-c", OPEN, url],
+            [sys.executable, "-W", "error", "-c", OPEN, empty_url],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )
         for _ in range(4)
@@ -151,47 +230,78 @@ def test_processes_that_start_at_once_migrate_once(url):
 
 
 @pytest.mark.case("OPS-05")
-def test_a_migration_that_is_cut_short_leaves_nothing_behind(url, file, monkeypatch):
-    def cut_short(_connection, _found):
-        _connection.exec_driver_sql("CREATE TABLE perdure_half (id INTEGER)")
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(migrations, "_run", cut_short)
-        with pytest.raises(KeyboardInterrupt):
-            migrate(url)
-    connection = sqlite3.connect(file)
-    assert connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
-    connection.close()
-    assert migrate(url)
+@pytest.mark.parametrize("step", [1, 12, 40])
+def test_a_migration_that_is_killed_goes_on_when_it_is_run_again(empty_url, connected, step):
+    killed = subprocess.run(
+        [sys.executable, "-c", DIES, empty_url, str(step)], check=False, capture_output=True
+    )
+    assert killed.returncode == -9, killed.stderr
+    assert migrate(empty_url)
+    with connected(empty_url) as connection:
+        assert differences(connection) == []
 
 
 @pytest.mark.case("OPS-05")
-def test_an_older_perdure_stops_at_newer_tables_with_one_clear_line(url, file):
-    migrate(url)
-    connection = sqlite3.connect(file)
-    connection.execute("UPDATE perdure_version SET version_num = '9999'")
-    connection.commit()
-    connection.close()
+def test_a_migration_that_fails_half_way_says_how_to_go_on(empty_url, connected, monkeypatch):
+    def fails(connection, _found):
+        connection.execute(text("CREATE TABLE perdure_half (id INTEGER)"))
+        connection.execute(text("SELECT 1 FROM perdure_nowhere"))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "_run", fails)
+        with pytest.raises(Exception, match=r"perdure migrate|perdure_nowhere") as failed:
+            migrate(empty_url)
+    with connected(empty_url) as connection:
+        left = inspect(connection).has_table("perdure_half")
+    assert left is ("perdure migrate" in str(failed.value))
+    assert migrate(empty_url)
+
+
+@pytest.mark.case("OPS-05")
+def test_an_older_perdure_stops_at_newer_tables_with_one_clear_line(empty_url, connected):
+    migrate(empty_url)
+    with connected(empty_url) as connection:
+        connection.execute(text("UPDATE perdure_version SET version_num = '9999'"))
     for attempt in (migrate, lambda u: SqlDatabase.open(u, clock=lambda: NOW)):
         with pytest.raises(Misconfigured, match=r"newer Perdure.*9999") as refused:
-            attempt(url)
+            attempt(empty_url)
         assert "\n" not in str(refused.value)
 
 
-def test_a_host_s_logging_and_its_own_alembic_stay_as_they_are(url, file):
-    host = sqlite3.connect(file)
-    host.execute("CREATE TABLE alembic_version (version_num VARCHAR(32))")
-    host.execute("INSERT INTO alembic_version VALUES ('theirs')")
-    host.commit()
+@pytest.mark.case("OPS-05")
+@pytest.mark.parametrize("empty_url", ["mariadb", "postgres"], indirect=True)
+def test_whoever_may_not_make_tables_is_told_so_at_the_start(empty_url, connected):
+    where = make_url(empty_url)
+    reader = f"reader_{where.database}"[-32:]
+    with connected(empty_url) as connection:
+        if where.get_backend_name() == "postgresql":
+            connection.execute(text(f"CREATE ROLE {reader} LOGIN"))
+        else:
+            connection.execute(text(f"CREATE USER {reader}"))
+            connection.execute(text(f"GRANT SELECT ON {where.database}.* TO {reader}"))
+    try:
+        with pytest.raises(Misconfigured, match="database_url"):
+            SqlDatabase.open(
+                where.set(username=reader).render_as_string(hide_password=False), clock=lambda: NOW
+            )
+    finally:
+        with connected(empty_url) as connection:
+            kind = "ROLE" if where.get_backend_name() == "postgresql" else "USER"
+            connection.execute(text(f"DROP {kind} {reader}"))
+
+
+def test_a_host_s_logging_and_its_own_alembic_stay_as_they_are(empty_url, connected):
+    with connected(empty_url) as host:
+        host.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32))"))
+        host.execute(text("INSERT INTO alembic_version VALUES ('theirs')"))
     root = logging.getLogger()
     before = (root.level, list(root.handlers), logging.getLogger("alembic").level)
-    database = SqlDatabase.open(url, clock=lambda: NOW)
+    database = SqlDatabase.open(empty_url, clock=lambda: NOW)
     with database.begin() as tx:
         tx.items.add(memory(ANN, "Likes tea"))
     database.close()
 
     assert (root.level, list(root.handlers), logging.getLogger("alembic").level) == before
     assert not logging.getLogger("perdure").disabled
-    assert host.execute("SELECT version_num FROM alembic_version").fetchall() == [("theirs",)]
-    host.close()
+    with connected(empty_url) as host:
+        assert host.execute(text("SELECT version_num FROM alembic_version")).all() == [("theirs",)]

@@ -81,7 +81,7 @@ class SqlDatabase:
         dialect, address = parsed(url)
         database = cls(dialect, address, clock, busy_s)
         try:
-            database._see_to_tables()  # noqa: SLF001 - our own
+            database._see_to_tables()
         except DatabaseUnavailable:
             if not patient:
                 database.close()

@@ -74,7 +74,7 @@ class Upsert:
         self._by_dialect: dict[str, Insert] = {}
 
     def write(self, connection: Connection, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Insert or change these rows, ordered by key: so that two who do cannot block each other."""
+        """Insert or change these rows, ordered by key, so that two who do so take turns."""
         name = connection.dialect.name
         if name not in self._by_dialect:
             dialect = spoken(connection)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from sqlalchemy import (
+    BindParameter,
     Connection,
     Select,
     bindparam,
@@ -23,8 +24,8 @@ from perdure.store.schema import texts, words
 
 OWNER = (*owned(texts), texts.c.corpus == bindparam("in_corpus"))
 """The text belongs to one owner and corpus."""
-_TOKENS = bindparam("tokens", expanding=True)
-_NUMBERS = bindparam("numbers", expanding=True)
+_TOKENS: BindParameter[str] = bindparam("tokens", expanding=True)
+_NUMBERS: BindParameter[int] = bindparam("numbers", expanding=True)
 
 
 class Lists(Protocol):

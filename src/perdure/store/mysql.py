@@ -22,7 +22,7 @@ _MIGRATING_S = 600  # another process may be making indexes of large tables
 
 _DUPLICATE = 1062
 _FORBIDDEN = (1044, 1142, 1143, 1227)
-_PLAIN = (1040, 1045, 1049, 1203, 1205, 1213, 1226, 1290, 1792, *_FORBIDDEN)
+_PLAIN = (1040, 1045, 1049, 1050, 1054, 1146, 1203, 1205, 1213, 1226, 1290, 1792, *_FORBIDDEN)
 """Errors of the server whose text holds no value of a row."""
 _CLIENT = range(2000, 3000)
 """Errors that the driver itself reports; none holds a value of a row."""

@@ -119,8 +119,8 @@ def _disagreeing(model: str | None, *, episodes: bool) -> Iterator[Select[Any]]:
         remembered = _same_owner(memories, index).where(memories.c.id == index.c.ref, lives)
         yield _of(index, index.c.corpus == Corpus.MEMORIES.value, not_(remembered))
         # Only the refs of messages are numbers; CASE keeps every database from trying the others.
-        place = case((index.c.corpus == Corpus.EPISODES.value, cast(index.c.ref, BigInteger)))
-        said = _same_owner(messages, index).where(messages.c.id == place)
+        number = case((index.c.corpus == Corpus.EPISODES.value, cast(index.c.ref, BigInteger)))
+        said = _same_owner(messages, index).where(messages.c.id == number)
         yield _of(index, index.c.corpus == Corpus.EPISODES.value, not_(said))
 
 

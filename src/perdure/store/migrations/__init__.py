@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, Engine, String, column, inspect, select, table
 from sqlalchemy.exc import DBAPIError
 
-from perdure.errors import Misconfigured
+from perdure.errors import DatabaseUnavailable, Misconfigured
 from perdure.store.dialect import Dialect
 
 if TYPE_CHECKING:
     from alembic.config import Config
-
-_log = logging.getLogger(__name__)
 
 HEAD = "0003"
 """The newest revision; known without loading Alembic, so that an ordinary start is quick."""
@@ -38,7 +35,8 @@ def upgrade(engine: Engine, dialect: Dialect) -> bool:
         True if there was something to do.
 
     Raises:
-        Misconfigured: a newer Perdure wrote the tables.
+        Misconfigured: a newer Perdure wrote the tables, or we may not make any.
+        DatabaseUnavailable: it was cut short; the error says how to go on.
     """
     with engine.begin() as connection, dialect.alone(connection):
         found = _version(connection)
@@ -46,10 +44,14 @@ def upgrade(engine: Engine, dialect: Dialect) -> bool:
             return False
         try:
             _run(connection, found)
-        except DBAPIError:
-            if not dialect.undoes_tables:
-                _log.error("the tables are half way: run `perdure migrate` again, it goes on there")
-            raise
+        except DBAPIError as error:
+            hopeless = isinstance(dialect.meaning(engine.url, error), Misconfigured)
+            if dialect.undoes_tables or hopeless:
+                raise
+            raise DatabaseUnavailable(
+                f"{dialect.told(error)}. The tables are half way: run `perdure migrate` again, "
+                "and it goes on from there."
+            ) from None
         return True
 
 

@@ -1,6 +1,7 @@
-"""The steps of a revision: each looks first whether it was taken, so that a revision may be run again.
+"""The steps of a revision: each looks first whether it was taken before.
 
-Where tables cannot be rolled back, an interrupted revision leaves some of its steps behind.
+Where tables cannot be rolled back, an interrupted revision leaves some of its steps behind, and is
+run again. Revisions that are out rest on what stands here: it may grow, and never change.
 """
 
 from __future__ import annotations
@@ -46,20 +47,19 @@ def sqlite() -> bool:
     return op.get_bind().dialect.name == "sqlite"
 
 
-def create_table(name: str, *columns: SchemaItem, **about: Any) -> bool:
-    """Make a table, unless it is there. Returns whether it was made.
+def create_table(name: str, *columns: SchemaItem, **about: Any) -> None:
+    """Make a table, unless it is there.
 
     On MySQL texts are compared exactly, whatever the database does by itself.
     """
     if inspect(op.get_bind()).has_table(name):
-        return False
+        return
     mariadb = getattr(op.get_bind().dialect, "is_mariadb", False)
     exact = "utf8mb4_nopad_bin" if mariadb else "utf8mb4_0900_bin"
     for kind in _MYSQL:
         about |= {f"{kind}_engine": "InnoDB", f"{kind}_charset": "utf8mb4"}
         about |= {f"{kind}_collate": exact}
     op.create_table(name, *columns, **about)
-    return True
 
 
 def add_column(table: str, column: Column[Any]) -> None:
