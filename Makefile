@@ -28,6 +28,7 @@ bench: .venv/.dev
 	$(BIN)/python bench/recall.py
 	$(BIN)/python bench/learning.py --quick
 	$(BIN)/python bench/extraction/run.py --check
+	$(BIN)/python bench/screen/run.py --check
 
 # Start the service on loopback.
 serve: .venv/.run

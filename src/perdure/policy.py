@@ -90,6 +90,9 @@ class ScreenPolicy(Group):
     secrets: Literal["refuse", "mask"] = "refuse"  # passwords, keys, tokens
     instructions: Literal["refuse", "quarantine"] = "quarantine"  # text that poses as an order
     sensitive_from: int = 2  # from this level on, only if explicit or allowed by the user
+    phone: int = 1  # how sensitive a phone number is
+    email: int = 1  # how sensitive an e-mail address is
+    address: int = 1  # how sensitive a postal address is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

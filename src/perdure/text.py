@@ -22,6 +22,10 @@ _HIDDEN = regex.compile(
     r"(?<!\U0001F3F4[\U000E0020-\U000E007E]{0,8})[\U000E0000-\U000E007F]"
     r"|(?![\u200c\u200d\U000E0000-\U000E007F])\p{Cf}"
     r"|(?<![\p{L}\p{M}\p{S}])[\u200c\u200d]"
+    r"|(?<=[\p{Latin}\p{Greek}\p{Cyrillic}\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]\p{M}{0,8})"
+    r"[\u200c\u200d]"
+    r"|(?<=[\p{Latin}\p{Greek}\p{Cyrillic}]\p{M}{0,8})[\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+    r"|[\u034f\u3164\uffa0]"
 )
 _SPACE = regex.compile(r"\s+")
 _GRAPHEME = regex.compile(r"\X")
@@ -71,7 +75,8 @@ def clean(text: str) -> str:
 def visible(text: str) -> str:
     """The same text without characters that nobody sees and that hide what it says.
 
-    Joiners stay where a script or an emoji needs them, and so do the tags of a flag.
+    Joiners stay where a script or an emoji needs them, and so do the tags of a flag; between
+    letters of a script that knows no joiners they only break words up for a machine.
     """
     return text if text.isascii() else str(_HIDDEN.sub("", text))
 

@@ -75,6 +75,20 @@ def test_delicate_matters_need_a_request_or_consent(seen, how, reason):
     assert verdict(seen("Has a pen friend", sensitivity=2, **how)) is reason
 
 
+@pytest.mark.spec("3.3")
+@pytest.mark.parametrize(
+    ("hidden", "plain"),
+    [("Likes \u202etea\u202c", "Likes tea"), ("Li\u200bkes t\u200dea", "Likes tea"),
+     ("喜欢\u2066喝\u200c茶", "喜欢喝茶"), ("Likes te\ufe01a\u034f", "Likes tea")],
+)  # fmt: skip
+def test_what_nobody_sees_is_not_stored_and_what_a_script_needs_is(seen, hidden, plain):
+    [kept] = seen(hidden).kept
+    assert kept.content == plain
+
+    for needed in ("می\u200cخواهم چای", "ක්\u200dරි", "Likes tea 👩🏽\u200d🚀", "Likes tea ❤\ufe0f"):
+        assert [one.content for one in seen(needed).kept] == [needed]
+
+
 def test_code_raises_the_sensitivity_and_never_lowers_it(seen):
     [raised] = seen("月薪两万", explicit=True).kept
     [ordinary] = seen("Likes tea", sensitivity=1).kept

@@ -39,6 +39,12 @@ SECRETS = [
     "-----BEGIN RSA PRIVATE KEY-----\nMIIEabc\n-----END RSA PRIVATE KEY-----",
     "Connects with postgres://ann:s3cr3t@db.example/app",
     "mongodb+srv://u:pässw0rd@c.example",
+    "I log in with Blue42Moon",
+    "Bo uses Sky88Whale to log in",
+    "我用 Blue42Moon 登录",
+    "登录用的是 Xiaolin88Hu",
+    "My pass\u200dword is hunter2",
+    "My p\ufe00assword is hunter2",
     f"Authorization: Bearer {drawn(30)}",
     "My password is hunter2",
     "My password is hunter2-Zq81!",
@@ -99,6 +105,12 @@ ORDINARY = [
     "Works at Rechtsschutzversicherungsgesellschaft Nord",
     "身份证 110105194912310021",
     "4111 1111 1111 1112",
+    "I log in with Office365 at work",
+    "I log in with ann42@example.org",
+    "I sign in with OAuth2",
+    "Users sign in with TLSv1.3",
+    "我用 Office365 登录",
+    "我用微信登录",
 ]
 
 
@@ -140,7 +152,6 @@ def test_no_text_breaks_the_search(said):
 
 HERE = Path(__file__).parent
 MARK = re.compile(r"\[\[(.*?)\]\]")
-MISSED = {"I log in with [[Blue42Moon]] everywhere."}  # nothing in it names a secret
 
 
 def lines(name):
@@ -153,7 +164,7 @@ def chinese(line):
 
 
 @pytest.mark.spec("3.3")
-def test_secrets_told_in_words_are_found_whole_and_the_misses_are_known():
+def test_secrets_told_in_words_are_found_whole_in_every_line():
     told = lines("secrets_told.txt")
     assert min(sum(map(chinese, told)), sum(not chinese(line) for line in told)) >= 40
 
@@ -163,7 +174,7 @@ def test_secrets_told_in_words_are_found_whole_and_the_misses_are_known():
         if any(value in masked(MARK.sub(r"\1", line)) for value in MARK.findall(line))
     }
 
-    assert left == MISSED
+    assert left == set()
 
 
 @pytest.mark.spec("3.3")
@@ -183,8 +194,7 @@ def test_without_a_model_no_told_secret_is_kept_and_whoever_told_it_hears_so(lin
         kept = " ".join(candidate.content for candidate in screened.kept)
 
         assert not any(value in kept for value in MARK.findall(told)), told
-        if told not in MISSED:
-            assert Reason.SECRET in {refused.reason for refused in screened.refused}, told
+        assert Reason.SECRET in {refused.reason for refused in screened.refused}, told
 
 
 def test_a_secret_is_known_again_in_other_words(line):

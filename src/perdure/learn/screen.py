@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import MAXYEAR
 
 from perdure import text
-from perdure.learn import secret, support
+from perdure.learn import contact, secret, support
 from perdure.learn.details import beyond
 from perdure.learn.voice import Clause, objection
 from perdure.policy import Policy, ScreenPolicy
@@ -51,11 +51,12 @@ def screen(
         preferences: the user's switches.
         policy: what is refused, masked or quarantined.
     """
-    said = support.evidence(sources.said, sources.context)
+    said = [text.visible(line) for line in support.evidence(sources.said, sources.context)]
     ours = [without_blocks(line) for line in said]
-    around = [without_blocks(line.content) for line in (*sources.context, *sources.said)]
+    lines = (*sources.context, *sources.said)
+    around = [text.visible(without_blocks(line.content)) for line in lines]
     year = max((line.at.year for line in sources.said), default=MAXYEAR)
-    secrets = secret.values(line.content for line in (*sources.context, *sources.said))
+    secrets = secret.values(line.content for line in lines)
     kept: list[Candidate] = []
     refused: list[Refused] = []
     for proposed in candidates:
@@ -74,7 +75,10 @@ def screen(
 
 
 def _marked(candidate: Candidate, secrets: Collection[str], policy: ScreenPolicy) -> Candidate:
-    """The candidate with what code sees in it: a secret, an order, a delicate matter."""
+    """The candidate as it can be seen, with what code sees in it: a secret, an order, a matter."""
+    candidate = replace(
+        candidate, content=text.visible(candidate.content), title=text.visible(candidate.title)
+    )
     if policy.secrets == "mask":
         candidate = replace(
             candidate,
@@ -83,7 +87,11 @@ def _marked(candidate: Candidate, secrets: Collection[str], policy: ScreenPolicy
         )
     return replace(
         candidate,
-        sensitivity=max(candidate.sensitivity, 2 if is_sensitive(candidate.content) else 0),
+        sensitivity=max(
+            candidate.sensitivity,
+            2 if is_sensitive(candidate.content) else 0,
+            contact.level(candidate.content, policy),
+        ),
         suspicious=candidate.suspicious or poses_as_order(candidate.content),
     )
 

@@ -7,8 +7,8 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from datetime import date
 
+from perdure.learn.identity import numbers
 from perdure.learn.secret_words import Span, told
 from perdure.text import visible
 
@@ -65,9 +65,7 @@ def spans(text: str) -> Iterator[Span]:
     for match in _DIGITS.finditer(text):
         if _is_card(re.sub(r"\D", "", match.group())):
             yield match.span()
-    for match in _CHINESE_ID.finditer(text):
-        if _is_chinese_id(match.group().upper()):
-            yield match.span()
+    yield from numbers(text)
     for match in _TOKEN.finditer(text):
         if _is_random(match.group(), text[: match.start()]):
             yield match.span()
@@ -99,12 +97,10 @@ _FORMATS = re.compile(
 _CONNECTION = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]*:[^\s/@]{3,}@[^\s/]+", re.IGNORECASE)
 
 
-# ── numbers with a checksum ──────────────────────────────────────────────────────────────────────
+# ── card numbers ──────────────────────────────────────────────────────────────────────
 
 _DIGITS = re.compile(r"(?<![\d.])\d(?:[ -]?\d){12,18}(?![\d.]\d|\d)")
-_CHINESE_ID = re.compile(r"(?<![0-9A-Za-z])\d{17}[0-9Xx](?![0-9A-Za-z])")
 _CARD_LENGTHS = {"2": {16}, "3": {14, 15}, "4": {13, 16, 19}, "5": {16}, "6": {16, 17, 18, 19}}
-_ID_WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 
 
 def _is_card(digits: str) -> bool:
@@ -113,16 +109,6 @@ def _is_card(digits: str) -> bool:
         return False
     doubled = (int(d) * 2 for d in digits[-2::-2])
     return (sum(map(int, digits[-1::-2])) + sum(d - 9 * (d > 9) for d in doubled)) % 10 == 0  # noqa: PLR2004 - digits
-
-
-def _is_chinese_id(number: str) -> bool:
-    """A resident identity number: a day of birth, and the checksum of GB 11643."""
-    try:
-        date(int(number[6:10]), int(number[10:12]), int(number[12:14]))
-    except ValueError:
-        return False
-    total = sum(int(d) * weight for d, weight in zip(number, _ID_WEIGHTS, strict=False))
-    return "10X98765432"[total % 11] == number[17]
 
 
 # ── tokens of no known format ────────────────────────────────────────────────────────────────────

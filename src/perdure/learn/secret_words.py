@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from perdure import text
 
 Span: TypeAlias = tuple[int, int]
-Proof: TypeAlias = Literal["none", "place", "look", "end", "letters"]
+Proof: TypeAlias = Literal["none", "place", "look", "end", "letters", "mixed"]
 
 _LEAST = 4  # signs of a password
 _LEAST_PHRASE = 4  # words of a passphrase without quotation marks
@@ -23,7 +23,7 @@ class _Shape:
 
     ``none``: where it stands is proof enough. ``place``: so it is for a word that ends the
     sentence. ``look``: it must look like a password. ``end``: figures alone must end the sentence,
-    too. ``letters``: figures alone are none.
+    too. ``letters``: figures alone are none. ``mixed``: nothing names it, so it must look drawn.
     """
 
     proof: Proof
@@ -91,6 +91,12 @@ _MEASURE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """After a number that only measures."""
+_DRAWN = re.compile(
+    r"""(?!\S+@\w)(?!.*[/\\])(?=\S*[a-z])(?=\S*\d)(?:(?=\S*[A-Z])|(?=\S*[!#$%^&*?+~]))\S{8,}"""
+)
+"""Letters, figures, and capitals or signs besides: no word, no address, no path."""
+_PRODUCT = re.compile(r"(?:[A-Z][a-z]+)+[ -]?\d{1,3}|.*\d\.\d.*|(?:[A-Z][a-z]+)*Server\d{4}")
+"""Office365, iPhone-15, TLSv1.3."""
 _USED_FOR = re.compile(
     r"\s*(?:的|来|來)?\s*(?:加密|哈希|签名|算法|存储|保存|管理|生成|编码|格式|类型)"
 )
@@ -106,6 +112,8 @@ def _is_value(value: str, rest: str, proof: Proof) -> bool:
         return False
     if proof == "none":
         return True
+    if proof == "mixed":
+        return _DRAWN.fullmatch(value) is not None and _PRODUCT.fullmatch(value) is None
     ends = _ENDS.match(rest) is not None
     return len(value) >= _LEAST and not _plain(value) and _proven(value, proof, ends=ends)
 
@@ -159,6 +167,7 @@ _ENGLISH = (
     _shape("end", rf"{_NOUN}\s+{_VALUE}"),
     # "the door code at the cabin is 77213", "CVV 221"
     _shape("none", rf"{_CODE}{_OF}{_IS}(?P<value>\#?\d(?:[\d\ -]{{1,14}}\d)?\#?)(?!\w)"),
+    _shape("none", r"\bcv[vc]2?\s+(?P<value>\d{3,4})(?!\w)"),
     # my Steam pass is …, the token for the bot is …, the credentials are …
     _shape("letters", rf"\b(?:pass|token|credentials?|secret){_OF}{_IS}{_VALUE}"),
     # "… is my password", "… was the code of the door"
@@ -184,6 +193,16 @@ _ENGLISH = (
         "look",
         r"\b(?:log-?in|credentials?|account)\b[^.!?\n/]{0,20}?(?:\ (?:is|are)|[:=])"
         r"\s*[\w.@+-]{2,60}\s*/\s*(?P<value>[^\s/,;]{4,200})",
+    ),
+    # "I log in with …"
+    _shape(
+        "mixed",
+        r"\b(?:log(?:s|ged|ging)?[\ -]?(?:in|on)(?:to)?|sign(?:s|ed|ing)?[\ -]?in(?:to)?)\b"
+        rf"[^.!?\n]{{0,40}}?\ (?:with|using|by)\ (?:the\ )?{_OPEN}?{_BARE}",
+    ),
+    _shape(
+        "mixed",
+        rf"\b(?:using|uses?|with)\ {_OPEN}?{_BARE}{_SHUT}?\ to\ (?:log|sign)[\ -]?(?:in|on)\b",
     ),
     # "unlocks with 271828"
     _shape("look", r"\bunlock(?:s|ed|ing)?\b[^.!?\n]{0,25}?\bwith\ (?P<value>\d{4,20})"),
@@ -226,6 +245,16 @@ _CHINESE = (
         "look",
         rf"{_WORD}{_HOP}从\s*{_SIGNS}\s*(?:改|换|变)[成为]?了?\s*"
         r"(?P<new>[\x21-\x7e]{4,200})?",
+    ),
+    # 我用 … 登录
+    _shape(
+        "mixed",
+        rf"(?:用|拿|以|使用|输入)\s*{_SIGNS}\s*(?:来|來|去|就能|就可以|可以|才能)?[^。！？\n，,；;a-z0-9]{{0,8}}?"
+        r"(?:登录|登陆|登入|登錄|解锁|解鎖)",
+    ),
+    _shape(
+        "mixed",
+        rf"(?:登录|登陆|登入|登錄)[^。！？\n；;]{{0,12}}?(?:用|是|输入|：|:)\s*(?:的是)?\s*{_SIGNS}",
     ),
     # 密码：我爱西湖8842, 密码就是生日 19900312
     _shape(
