@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from perdure.control.items import Items
 from perdure.control.receipts import receipt
 from perdure.control.undo import Undo
 from perdure.jobs.job import Handler
+from perdure.jobs.worker import Worker
 from perdure.learn.capture import capture
 from perdure.learn.consolidate import Consolidator
 from perdure.learn.extract import Extracted
@@ -160,6 +162,15 @@ class World:
     def learn(self, meanwhile: Any = None) -> list[Job]:
         """Keep every promise to learn that is due, like a worker; returns the finished jobs."""
         return self.keep(JobType.EXTRACT, self.learner, meanwhile)
+
+    def works(self, kind: JobType, handler: Handler) -> None:
+        """Let a worker do what is due now; what fails it puts off or gives up."""
+        worker = Worker(
+            self.database, {kind: handler}, self.policy.jobs,
+            clock=self.clock, meter=self.meter, rng=random.Random(1),
+        )  # fmt: skip
+        while worker.run_once():
+            pass
 
     def tidy(self, meanwhile: Any = None) -> list[Job]:
         """Keep every promise to tidy up that is due, like a worker; returns the finished jobs."""

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
 from perdure.errors import LimitReached, ModelUnavailable, NotFound, Rejected
 from perdure.learn.operations import operations
 from perdure.learn.shown import Numbering
+from perdure.models.chat import OpenAIChat
+from perdure.models.endpoint import Patience
 from perdure.policy import ASSISTANT, TEAM, ConsolidatePolicy
 from perdure.ports import Reply
+from perdure.testing.model_server import ModelServer
+from perdure.testing.replies import failing
 from perdure.testing.samples import memory as row_of
 from perdure.types import (
     JobState,
@@ -60,6 +64,11 @@ def promised(world):
         return [job for job in tx.jobs.page(list(JobState)) if job.type is JobType.CONSOLIDATE]
 
 
+def consolidated(world):
+    with world.database.read() as tx:
+        return tx.users.consolidated(ANN)
+
+
 def shown(chat):
     return json.loads(chat.asked[-1].messages[1]["content"])["memories"]
 
@@ -99,33 +108,64 @@ def test_many_memories_in_all_are_a_reason_too(ann):
 @pytest.mark.spec("3.7")
 def test_the_cooldown_is_stored_and_starts_only_with_a_success(ann):
     knows(ann, *TEA)
-    chat = ann.answers(ModelUnavailable())
-    [job] = ann.tidy()
-    assert (job.result["gave_up"], len(chat.asked)) == ("model_unavailable", 1)
+    ann.answers(ModelUnavailable(), ops(("merge", [1, 2], MERGED)))
+    ann.works(JobType.CONSOLIDATE, ann.consolidator)
+    assert consolidated(ann) is None
 
-    knows(ann, "Plays the cello")
-    ann.answers(ops(("merge", [1, 2], MERGED)))
-    ann.tidy()
+    ann.now += timedelta(minutes=1)
+    ann.works(JobType.CONSOLIDATE, ann.consolidator)
     assert MERGED in ann.memories()
 
     ann.policy = replace(ann.policy, consolidate=SOON.but(user_target=1))
     knows(ann, "Collects stamps")
-    assert len(promised(ann)) == 2
+    assert len(promised(ann)) == 1
 
     ann.now += timedelta(hours=25)
     knows(ann, "Bakes bread")
-    assert len(promised(ann)) == 3
+    assert len(promised(ann)) == 2
+
+
+@pytest.mark.spec("3.7", "5")
+@pytest.mark.parametrize("reply", [failing(500), "I would merge the first two."])
+def test_a_model_that_keeps_failing_is_asked_after_growing_pauses_and_not_by_every_turn(ann, reply):
+    asked: list[datetime] = []
+
+    def fails(_):
+        asked.append(ann.now)
+        return reply
+
+    with ModelServer(rule=fails) as server:
+        for number in range(40):
+            knows(ann, f"Owns {number} kites")
+            ann.now += timedelta(minutes=1)
+            chat = OpenAIChat(
+                server.base_url, None, "scripted", meter=ann.meter, patience=Patience(tries=1)
+            )
+            ann.chat = chat
+            ann.works(JobType.CONSOLIDATE, ann.consolidator)
+            chat.close()
+    [job] = promised(ann)
+
+    assert (job.state, len(asked)) == (JobState.DEAD, 1 + ann.policy.jobs.max_retry)
+    assert consolidated(ann) is None
+    assert len(ann.memories()) == 40
+
+    ann.now += timedelta(hours=25)
+    ann.answers(fact("Bakes bread"), ops(("merge", [1, 2], "Owns 0 and 1 kites")))
+    ann.says("I bake bread.")
+    ann.works(JobType.CONSOLIDATE, ann.consolidator)
+    assert consolidated(ann) is not None
 
 
 def test_a_promise_that_another_run_has_kept_meanwhile_asks_nothing(ann):
-    knows(ann, *TEA, "Plays the cello")
-    assert len(promised(ann)) == 2
-    chat = ann.answers(ops())
+    knows(ann, *TEA)
+    ann.answers(ops())
+    ann.consolidator.run(ANN, dry_run=False)
+    chat = ann.answers()
 
-    first, second = ann.tidy()
+    [job] = ann.tidy()
 
-    assert (first.result["merged"], second.result["skipped"]) == ([], "ALREADY_LEARNT")
-    assert len(chat.asked) == 1
+    assert (job.result["skipped"], chat.asked) == ("ALREADY_LEARNT", [])
 
 
 @pytest.mark.spec("8")
@@ -217,7 +257,11 @@ def test_groups_are_asked_about_apart_and_one_that_fails_leaves_the_others_alone
     web = Scope(user="ann", project="web")
     knows(ann, "Likes tea", "Likes green tea", scope=web)
     knows(ann, "Tests run on Vitest", "Unit tests run on Vitest", scope=web, type="project")
-    ann.policy = replace(ann.policy, consolidate=SOON.but(user_target=1, project_target=1))
+    ann.policy = replace(
+        ann.policy,
+        consolidate=SOON.but(user_target=1, project_target=1),
+        jobs=ann.policy.jobs.but(backoff_s=60.0),
+    )
     both = [fact("Owns a kayak")["memories"][0], fact("Uses pnpm", type="project")["memories"][0]]
     ann.answers({"memories": both})
     ann.says("I own a kayak. The project uses pnpm.", scope=web)
@@ -229,9 +273,10 @@ def test_groups_are_asked_about_apart_and_one_that_fails_leaves_the_others_alone
     with ann.database.begin() as tx:
         tx.jobs.drop([job.id for job in promised(ann)[2:]])
 
-    failed, done = ann.tidy()
+    ann.works(JobType.CONSOLIDATE, ann.consolidator)
 
-    assert failed.result["gave_up"] == "reply_unusable"
+    [done, failed] = sorted(promised(ann), key=lambda job: job.state is JobState.FAILED)
+    assert failed.last_error.startswith("reply_unusable")
     assert len(chat.asked) == 2
     assert sorted(ann.memories()) == [
         "Likes green tea", "Likes tea", "Owns a kayak", "Unit tests run on Vitest", "Uses pnpm",
@@ -401,12 +446,12 @@ def test_a_reply_that_cannot_be_read_changes_nothing_and_starts_no_cooldown(ann,
     knows(ann, *TEA)
     ann.answers(reply)
 
-    [job] = ann.tidy()
+    ann.works(JobType.CONSOLIDATE, ann.consolidator)
 
-    assert "gave_up" in job.result
+    [job] = promised(ann)
+    assert job.state is JobState.FAILED
     assert ann.memories() == list(TEA)
-    with ann.database.read() as tx:
-        assert tx.users.consolidated(ANN) is None
+    assert consolidated(ann) is None
 
 
 # ── by hand: preview, run, undo ──────────────────────────────────────────────────────────────────

@@ -64,10 +64,12 @@ class Consolidator:
         """Read and think about one group; the effect writes and starts the cooldown.
 
         A reply that cannot be read, or a model that does not answer, changes nothing and starts no
-        cooldown; the next round that learns something promises again.
+        cooldown; the job is tried again as jobs are, and no turn promises it anew meanwhile.
 
         Raises:
             Rejected: the payload is none of ours.
+            ReplyUnusable: the reply cannot be read.
+            ModelUnavailable: the model does not answer.
             DatabaseUnavailable: the database does not answer.
         """
         policy = self.policy_of(job.namespace)
@@ -78,9 +80,9 @@ class Consolidator:
             return partial(_leave, outcome.skipped(reason))
         try:
             found = self._found(run)
-        except (ReplyUnusable, ModelUnavailable) as error:
+        except (ReplyUnusable, ModelUnavailable):
             self.meter.count("memory_consolidation_fail")
-            return partial(_leave, outcome.gave_up(error))
+            raise
         return partial(self._effect, run, found)
 
     def run(self, scope: Scope, *, dry_run: bool) -> Consolidation:

@@ -53,6 +53,9 @@ class Group:
 def promise_due(tx: Transaction, groups: Collection[Group], policy: Policy, at: datetime) -> None:
     """Promise to tidy up the groups into which a round put something, if it is time for that.
 
+    A group is promised once until a run succeeds, and at most once in a cooldown: a model that is
+    broken is asked again by the job alone, after growing pauses, and not by every turn.
+
     Args:
         tx: the transaction of that round.
         groups: of one user, each of which got a new memory.
@@ -60,13 +63,16 @@ def promise_due(tx: Transaction, groups: Collection[Group], policy: Policy, at: 
         at: now.
     """
     owner = next((group.owner for group in groups), None)
-    if owner is None or cooling(tx.users.consolidated(owner), policy, at):
+    last = tx.users.consolidated(owner) if owner is not None else None
+    if owner is None or cooling(last, policy, at):
         return
     crowded = tx.items.count(owner, _ACTIVE) > policy.consolidate.active_over
+    period = max(policy.consolidate.cooldown_s, policy.jobs.backoff_max_s)
+    since = f"{last[1] if last is not None else ''} {int(at.timestamp() // period)}"
     run = new_id(at)
     for group in groups:
         if crowded or len(group.rows(tx)) > group.target(policy):
-            tx.jobs.promise(_promise(group, run, policy), at)
+            tx.jobs.promise(_promise(group, run, since, policy), at)
 
 
 def cooling(last: tuple[datetime, str] | None, policy: Policy, at: datetime) -> bool:
@@ -74,12 +80,13 @@ def cooling(last: tuple[datetime, str] | None, policy: Policy, at: datetime) -> 
     return last is not None and at - last[0] < timedelta(seconds=policy.consolidate.cooldown_s)
 
 
-def _promise(group: Group, run: str, policy: Policy) -> Promise:
+def _promise(group: Group, run: str, since: str, policy: Policy) -> Promise:
+    """The promise of one run; ``since`` is the same until the next one is due."""
     return Promise(
         type=JobType.CONSOLIDATE,
         namespace=group.place.namespace,
         user=group.place.user,
-        key=text.fingerprint("consolidate", run, *map(str, group.payload().values())),
+        key=text.fingerprint("consolidate", since, *map(str, group.payload().values())),
         payload={**group.payload(), "consolidation": run},
         trace=run,
         max_retry=policy.jobs.max_retry,
