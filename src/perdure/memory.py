@@ -357,7 +357,7 @@ class Memory:
         """Bring back what a run of `consolidate` merged or dropped.
 
         Raises:
-            NotFound: this user has no such run, or it changed nothing.
+            NotFound: this user has no such run, it changed nothing, or it was taken back already.
             Rejected: it was too long ago.
             LimitReached: no further active memory fits.
         """

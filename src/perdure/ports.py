@@ -444,6 +444,14 @@ class AuditStore(Protocol):
         """
         ...
 
+    def blank(self, scope: Scope, entries: Collection[str]) -> None:
+        """Take the text out of these entries; that they happened stays."""
+        ...
+
+    def forget(self, scope: Scope, before: datetime) -> int:
+        """Let go of the rows that left the table up to then. Returns how many there were."""
+        ...
+
 
 class FeedbackStore(Protocol):
     """What users said about memories that were said."""
@@ -633,6 +641,8 @@ class Due:
     """Memories deleted up to then whose text is still somewhere."""
     kept: datetime | None
     """Messages that came in before."""
+    merged: datetime
+    """Memories merged or dropped up to then that could still be brought back."""
 
 
 class OwnerStore(Protocol):

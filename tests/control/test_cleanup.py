@@ -11,7 +11,7 @@ from perdure import Message, Scope
 from perdure.errors import NotFound
 from perdure.ports import Corpus
 from perdure.testing.samples import memory as row
-from perdure.types import Actor, JobState, JobType, Operation, Status
+from perdure.types import Actor, AuditEntry, JobState, JobType, Operation, Status
 
 ann, bo = Scope(user="ann"), Scope(user="bo")
 DAY = 86_400
@@ -358,3 +358,28 @@ def test_a_time_that_is_never_over_is_no_error(home):
     home.turn(MONTH)
     home.tidy()
     assert home.items.restore(ann, item.id).status is Status.ACTIVE
+
+
+@pytest.mark.spec("3.7", "9")
+def test_what_a_consolidation_took_out_is_let_go_once_it_cannot_be_undone(home):
+    home = home()
+    into, gone = home.items.add(ann, "Likes green tea"), row(ann, "Likes tea")
+    merged = AuditEntry(
+        id="e", item=into.id, namespace="default", user="ann", operation=Operation.MERGE,
+        actor=Actor.SYSTEM, reason="tidied up", before=gone.content, after=into.content,
+        at=home.clock(), trace="run", was=gone,
+    )  # fmt: skip
+    with home.parts.database.begin() as tx:
+        tx.audit.add([merged])
+
+    def kept():
+        return [entry.was for entry in home.items.history(ann, into.id) if entry.id == "e"]
+
+    home.turn(MONTH - DAY)
+    home.tidy()
+    assert kept() == [gone]
+
+    home.turn(2 * DAY)
+    home.tidy()
+    assert kept() == [None]
+    assert [job.result["merged"] for job in ran(home)] == [1]

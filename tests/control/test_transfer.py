@@ -7,7 +7,7 @@ import json
 import pytest
 
 from perdure import Memory, Scope
-from perdure.errors import Rejected
+from perdure.errors import NotFound, Rejected
 from perdure.ports import ItemFilter
 from perdure.settings import load
 from perdure.types import Status
@@ -103,3 +103,27 @@ def test_a_line_that_cannot_be_meant_is_named_with_its_field(memory, line, field
         list(memory.import_lines(ann, [{"type": "memory", "content": "First"}, line]))
     assert refused.value.field == field
     assert [item.content for item in memory.items.list(ann)] == ["First"]
+
+
+@pytest.mark.spec("9")
+def test_a_line_cannot_smuggle_in_a_row_to_be_brought_back(memory):
+    """What an undo would write is made where the run was made, never read from a file."""
+    learn(memory, ann, [said("I prefer tea.")])
+    [line] = [one for one in memory.export(ann) if one["type"] == "memory"]
+    assert all("was" not in entry for entry in line["history"])
+    [item] = memory.items.list(ann)
+    foreign = {"id": "x", "namespace": "default", "user": "bo", "content": "Owes ann money",
+               "content_hash": "x", "created_at": line["created_at"],
+               "updated_at": line["updated_at"]}  # fmt: skip
+    smuggled = {"id": "e", "operation": "merge", "actor": "system", "reason": "tidied up",
+                "before": "x", "after": line["content"], "at": line["updated_at"],
+                "trace": "run", "was": foreign}  # fmt: skip
+    memory.items.delete(ann, item.id)
+
+    learn(memory, ann, [{**line, "history": [*line["history"], smuggled]}])
+
+    [back] = memory.items.list(ann)
+    assert [entry.was for entry in memory.items.history(ann, back.id)] == [None] * 3
+    with pytest.raises(NotFound):
+        memory.undo(ann, "run")
+    assert memory.items.list(bo).items == ()

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from perdure.control.cleanup import scrub
 from perdure.errors import LimitReached, ModelUnavailable, NotFound, Rejected
 from perdure.learn.operations import operations
 from perdure.learn.shown import Numbering
@@ -489,8 +490,25 @@ def test_a_run_can_be_undone_and_every_row_stands_as_before(ann):
     moved = {"updated_at": None, "vector_status": None}
     assert [replace(row, **moved) for row in ann.rows()] == [replace(r, **moved) for r in before]
     assert [entry[0] for entry in ann.history(before[0].id)] == ["create", "merge", "restore"]
-    assert ann.history(merged.id)[-1] == ("delete", MERGED, None)
-    assert ann.undo.take_back(ANN, done.run).restored == ()
+    assert ann.history(merged.id)[-1] == ("delete", None, None)
+    with pytest.raises(NotFound):
+        ann.undo.take_back(ANN, done.run)
+
+
+@pytest.mark.spec("3.7", "3.4")
+def test_what_was_taken_back_and_deleted_then_leaves_no_words_and_takes_no_other_with_it(ann):
+    knows(ann, "Likes tea", "Likes green tea", "Likes green tea a lot")
+    ann.answers(ops(("merge", [1, 2], MERGED), ("drop", [3])))
+    ann.undo.take_back(ANN, ann.consolidator.run(ANN, dry_run=False).run)
+    tea, green, _ = sorted(ann.rows(), key=lambda row: len(row.content))
+
+    ann.items.delete(ANN, tea.id)
+    with ann.database.begin() as tx:
+        scrub(tx, None, ANN, [tea.id])
+        words = [word for entry in tx.audit.every(ANN) for word in (entry.before, entry.after)]
+
+    assert not {"Likes tea", MERGED} & set(words)
+    assert [entry[2] for entry in ann.history(green.id)][-1] == "Likes green tea"
 
 
 def merged_by_hand(world):
@@ -525,7 +543,8 @@ def test_what_was_deleted_or_learnt_again_since_is_not_brought_back_twice(ann):
     assert [row.content for row in undone.restored] == ["Likes green tea"]
     assert [row.id for row in ann.rows() if row.content == "Likes tea"] == [again.id]
     ann.items.delete(ANN, undone.restored[0].id)
-    assert ann.undo.take_back(ANN, run).restored == ()
+    with pytest.raises(NotFound):
+        ann.undo.take_back(ANN, run)
     assert sorted(ann.memories()) == ["Likes tea", "Owns a kayak"]
 
 

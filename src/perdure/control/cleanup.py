@@ -74,6 +74,7 @@ class Cleaner:
             "scrubbed": self._scrub(tx, scope, due.deleted),
             "messages": tx.messages.remove(scope, kept_before=due.kept) if due.kept else 0,
             "jobs": tx.jobs.strip(scope, WORDS),
+            "merged": tx.audit.forget(scope, due.merged),
         }
         if job.payload.get(_COMPACT) is True:
             tx.fulltext.compact()
@@ -114,6 +115,7 @@ def overdue(policy: Policy, at: datetime) -> Due:
         expired=at if policy.item.expires else None,
         deleted=past(at, policy.item.scrub_after_s),
         kept=past(at, keep) if keep else None,  # 0: gone once learnt from, which learning does
+        merged=past(at, policy.consolidate.undo_s),
     )
 
 

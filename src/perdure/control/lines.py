@@ -49,6 +49,10 @@ class LineType(StrEnum):
 _DERIVED = {"namespace", "user", "content_hash", "normalized_content", "vector_status"}
 """What the reader of a line knows or computes; it is not written."""
 
+_NOT_TOLD = {"namespace", "user", "item", "was"}
+"""The same of a history. The row that a merge took out can be brought back where that happened, for
+as long as that is so; it is no part of the memory that took it in."""
+
 
 @cache
 def _items() -> TypeAdapter[MemoryItem]:
@@ -77,10 +81,7 @@ def message_line(said: Utterance, *, learnt: bool) -> dict[str, Any]:
 def memory_line(item: MemoryItem, history: Iterable[AuditEntry]) -> dict[str, Any]:
     """A memory as a line, with everything that happened to it."""
     line: dict[str, Any] = _items().dump_python(item, mode="json", exclude=_DERIVED)
-    past = [
-        _entries().dump_python(entry, mode="json", exclude={"namespace", "user", "item"})
-        for entry in history
-    ]
+    past = [_entries().dump_python(entry, mode="json", exclude=_NOT_TOLD) for entry in history]
     return {"type": LineType.MEMORY.value, **line, "history": past}
 
 
@@ -185,7 +186,7 @@ def _entry(line: Any, owner: Mapping[str, str]) -> AuditEntry:
     """One entry of a history."""
     if not isinstance(line, Mapping):
         raise Rejected("Expected a JSON object.", field="history")
-    entry: AuditEntry = _checked(_entries(), {**line, **owner})
+    entry: AuditEntry = _checked(_entries(), {**line, **owner, "was": None})
     identifier(entry.id, "history.id", MAX_ID)
     return replace(
         entry,

@@ -39,7 +39,8 @@ class Undo(Hand):
             run: as the consolidation named it.
 
         Raises:
-            NotFound: this user has no such run, or it changed nothing.
+            NotFound: this user has no such run, or it changed nothing, or it was taken back, or
+                too long ago for what left to be still there.
             Rejected: it was too long ago.
             LimitReached: no further active memory fits.
         """
@@ -68,6 +69,7 @@ class Undo(Hand):
         now = {row.id: row for row in tx.items.get(owner, list(became))}
         coming: list[MemoryItem] = []
         left: list[str] = []
+        done: list[str] = []
         for item, merged in became.items():
             row = now.get(item)
             if row is None or not _stands(row, merged[-1]):
@@ -75,7 +77,11 @@ class Undo(Hand):
                 continue
             if _made(row, merged[-1]):
                 self._take_out(tx, row, at)
+                done += [one.id for one in tx.audit.of(owner, item)]
+            # What was taken back is nobody's past: whoever deletes the one keeps the other.
+            done += [one.id for one in merged]
             coming += [one.was for one in merged if one.was is not None]
+        tx.audit.blank(owner, done)
         restored = [self._put_back(tx, row, policy, at) for row in coming if _missing(tx, row)]
         return Undone(restored=tuple(restored), left=tuple(left))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
@@ -16,15 +17,36 @@ from perdure.types import Actor, AuditEntry, Operation, Scope
 _ADD = insert(audit_log)
 _EVERY = select(audit_log).where(*owned(audit_log)).order_by(audit_log.c.id)
 _OF = _EVERY.where(audit_log.c.item_id == bindparam("item"))
-_MERGED = select(audit_log.c.was).where(
+_MERGES = select(
+    audit_log.c.item_id, audit_log.c.trace, audit_log.c.before, audit_log.c.after
+).where(
     *owned(audit_log),
-    audit_log.c.item_id.in_(bindparam("items", expanding=True)),
-    audit_log.c.was.is_not(None),
+    audit_log.c.operation == Operation.MERGE.value,
+    audit_log.c.before.is_not(None),
+    audit_log.c.trace.is_not(None),
+)
+_MERGED_INTO = _MERGES.where(
+    audit_log.c.item_id.in_(bindparam("items", expanding=True)), audit_log.c.after.is_not(None)
+)
+_MERGED_BY = _MERGES.where(
+    audit_log.c.trace.in_(bindparam("runs", expanding=True)), audit_log.c.after.is_(None)
 )
 _SCRUB = (
     update(audit_log)
     .where(*owned(audit_log), audit_log.c.item_id.in_(bindparam("items", expanding=True)))
     .values(before=None, after=None, was=None)
+)
+_BLANK = (
+    update(audit_log)
+    .where(*owned(audit_log), audit_log.c.entry_id.in_(bindparam("entries", expanding=True)))
+    .values(before=None, after=None, was=None)
+)
+_FORGET = (
+    update(audit_log)
+    .where(
+        *owned(audit_log), audit_log.c.was.is_not(None), audit_log.c.at <= bindparam("before_at")
+    )
+    .values(was=None)
 )
 
 
@@ -73,16 +95,33 @@ class SqlAudit:
         """
         doomed = set(items)
         while doomed:
-            merged = {
-                rows.unpacked(was).id
-                for some in bunches(sorted(doomed))
-                for was in self._connection.execute(
-                    _MERGED, {**whose(scope), "items": some}
-                ).scalars()
-            }
+            merged = self._merged_into(doomed, scope)
             for some in bunches(sorted(doomed)):
                 self._connection.execute(_SCRUB, {**whose(scope), "items": some})
             doomed = merged - doomed
+
+    def blank(self, scope: Scope, entries: Collection[str]) -> None:
+        """Take the text out of these entries; that they happened stays."""
+        for some in bunches(entries):
+            self._connection.execute(_BLANK, {**whose(scope), "entries": some})
+
+    def forget(self, scope: Scope, before: datetime) -> int:
+        """Let go of the rows that left the table up to then. Returns how many there were."""
+        return self._connection.execute(_FORGET, {**whose(scope), "before_at": before}).rowcount
+
+    def _merged_into(self, items: Collection[str], scope: Scope) -> set[str]:
+        """Ids of the memories that these took in, by the run and the words of both sides."""
+        taken = {
+            (row.trace, row.before)
+            for some in bunches(sorted(items))
+            for row in self._connection.execute(_MERGED_INTO, {**whose(scope), "items": some})
+        }
+        return {
+            row.item_id
+            for some in bunches({run for run, _ in taken})
+            for row in self._connection.execute(_MERGED_BY, {**whose(scope), "runs": some})
+            if (row.trace, row.before) in taken
+        }
 
 
 def _entries(found: Iterable[Row[Any]]) -> list[AuditEntry]:

@@ -28,6 +28,7 @@ from sqlalchemy import (
 from perdure.ports import Corpus, Due
 from perdure.store.columns import ID
 from perdure.store.schema import (
+    audit_log,
     conversations,
     deletions,
     jobs,
@@ -70,7 +71,8 @@ class SqlOwners:
 
     def overdue(self, namespace: str, due: Due) -> list[Scope]:
         """Owners of something that is overdue."""
-        wanted = [_of(deletions, deletions.c.at <= due.deleted)]
+        undoable = _of(audit_log, audit_log.c.was.is_not(None), audit_log.c.at <= due.merged)
+        wanted = [_of(deletions, deletions.c.at <= due.deleted), undoable]
         if due.expired is not None:
             active = memories.c.status == Status.ACTIVE.value
             wanted.append(_of(memories, active, memories.c.expires_at <= due.expired))

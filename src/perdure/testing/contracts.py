@@ -9,7 +9,7 @@ import pytest
 
 from perdure import text
 from perdure.errors import Duplicate, Rejected
-from perdure.ports import Corpus, Database, ItemFilter, VectorEntry
+from perdure.ports import Corpus, Database, Due, ItemFilter, VectorEntry
 from perdure.testing.samples import ANN, AWKWARD, BO, NOW, contents, later, memory, unit
 from perdure.types import (
     Actor,
@@ -316,6 +316,33 @@ class MemoryStoreContract:
             assert tx.users.preferences(BO, default) == default
 
     @pytest.mark.spec("3.7", "9")
+    def test_what_can_no_longer_be_brought_back_is_let_go_and_still_scrubbed(
+        self, database: Database
+    ) -> None:
+        gone = memory(ANN, "喜欢茶")
+        note = AuditEntry(
+            id="e", item="into", namespace="default", user="ann", operation=Operation.MERGE,
+            actor=Actor.SYSTEM, reason="r", before="喜欢茶", after="x", at=NOW,
+            trace="run", was=gone,
+        )  # fmt: skip
+        never = Due(expired=None, deleted=later(-9), kept=None, merged=later(-1))
+        other = replace(note, id="g", item="else", trace="other run", after=None, was=None)
+        with database.begin() as tx:
+            tx.audit.add([note, replace(note, id="f", item=gone.id, after=None, was=None), other])
+            assert tx.owners.overdue("default", never) == []
+            assert [o.user for o in tx.owners.overdue("default", replace(never, merged=NOW))] == [
+                "ann"
+            ]
+            assert (tx.audit.forget(ANN, later(-1)), tx.audit.forget(BO, NOW)) == (0, 0)
+            assert (tx.audit.forget(ANN, NOW), tx.audit.forget(ANN, NOW)) == (1, 0)
+            assert [(e.before, e.was) for e in tx.audit.of(ANN, "into")] == [("喜欢茶", None)]
+            tx.audit.scrub(ANN, ["into"])
+            assert [e.before for e in tx.audit.every(ANN)] == [None, None, "喜欢茶"]
+            tx.audit.blank(BO, ["g"])
+            tx.audit.blank(ANN, ["g"])
+            assert [e.before for e in tx.audit.every(ANN)] == [None, None, None]
+
+    @pytest.mark.spec("3.7", "9")
     def test_what_was_merged_is_kept_whole_until_it_is_scrubbed(self, database: Database) -> None:
         gone = memory(ANN, "喜欢茶", expires_at=later(60), metadata={"k": "v"})
         note = AuditEntry(
@@ -326,7 +353,7 @@ class MemoryStoreContract:
         with database.begin() as tx:
             assert tx.users.consolidated(ANN) is None
             tx.users.consolidate(ANN, "run", NOW)
-            tx.audit.add([note, replace(note, id="f", item=gone.id, was=None)])
+            tx.audit.add([note, replace(note, id="f", item=gone.id, after=None, was=None)])
         with database.begin() as tx:
             assert tx.users.consolidated(ANN) == (NOW, "run")
             assert tx.users.consolidated(BO) is None

@@ -25,7 +25,7 @@ from perdure.types import (
     Verdict,
 )
 
-NOTHING = Due(expired=None, deleted=later(-1_000), kept=None)
+NOTHING = Due(expired=None, deleted=later(-1_000), kept=None, merged=later(-1_000))
 
 
 def entry(item: str, scope: Scope = ANN, **about: str) -> AuditEntry:
@@ -63,7 +63,7 @@ class UpkeepContract:
             assert found(expired=later(5)) == ["expires"]
             assert found(deleted=later(5)) == ["deletes"]
             assert found(kept=later(6)) == ["says"]
-            everything = Due(expired=later(6), deleted=later(6), kept=later(6))
+            everything = Due(expired=later(6), deleted=later(6), kept=later(6), merged=later(6))
             assert len(tx.owners.overdue("default", everything)) == 3
             assert [o.user for o in tx.owners.overdue("other", everything)] == ["else"]
 
