@@ -78,7 +78,7 @@ class LearnPolicy(Group):
     bad_reply: Literal["give_up", "next_turn", "retry"] = "retry"  # an unusable reply
     max_reply_tokens: int = 2_000  # a longer reply is cut off and retried with less input
     input_chars: int = 24_000  # of one call; a longer input is learnt from in halves
-    halvings: int = 2  # so often the input of a reply that was cut off is halved
+    halvings: int = 2  # so often the input is halved where it is too long or its reply cut off
     overlap_chars: int = 300  # of one part, shown for context with the next one
     bind_to: tuple[str, ...] = ()  # of assistant, run, conversation: what memories stay bound to
 

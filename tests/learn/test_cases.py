@@ -92,6 +92,30 @@ def test_a_list_that_is_cut_in_the_middle_is_asked_for_in_halves_and_none_of_it_
     assert result["cut_off"] == 1
 
 
+@pytest.mark.case("LLM-07")
+@pytest.mark.spec("3.3")
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        ModelReply(status=413),
+        ModelReply(status=400, content="maximum context length is 8192 tokens"),
+    ],
+)
+def test_a_turn_that_is_longer_than_the_model_can_take_is_learnt_from_in_halves(ask, refusal):
+    memory, server = ask(
+        refusal,
+        facts("Is renovating a farmhouse", "Wants a slate roof", "Hired a carpenter named Odo"),
+        facts("Does the wiring", "Wants to move in at Christmas"),
+    )
+
+    told = says(memory, HOUSE + " The barn stays as it is." * 100)
+
+    assert len(told.learnt) == 5
+    whole, *halves = [len(str(chat.body["messages"])) for chat in server.chats]
+    assert len(halves) == 2
+    assert max(halves) < 0.75 * whole
+
+
 @pytest.mark.case("LANG-01")
 @pytest.mark.parametrize(
     ("said", "kept", "refused"),

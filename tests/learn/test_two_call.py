@@ -7,7 +7,13 @@ from datetime import timedelta
 
 import pytest
 
-from perdure.errors import DatabaseUnavailable, ModelUnavailable, ReplyCutOff, ReplyUnusable
+from perdure.errors import (
+    DatabaseUnavailable,
+    ModelUnavailable,
+    ReplyCutOff,
+    ReplyUnusable,
+    TooLarge,
+)
 from perdure.policy import ASSISTANT
 from perdure.ports import Reply
 from perdure.testing.fakes import WordEmbedder
@@ -319,6 +325,48 @@ def test_a_decision_that_fails_is_tried_again_and_nothing_is_added(ann, reply, e
     ann.capture("I live in Bergen and own a kayak.")
 
     with pytest.raises(error):
+        ann.learn()
+
+    assert ann.memories() == ["Lives in Oslo"]
+
+
+@pytest.mark.spec("3.3")
+@pytest.mark.parametrize(
+    "whole",
+    [TooLarge(), Reply(text='{"decisions": [{"statement": 1, "ac', model="m", cut_off=True)],
+)
+def test_a_decision_that_is_too_long_is_asked_for_in_halves_and_keeps_its_numbers(ann, whole):
+    knows(ann, "Lives in Oslo", "Owns a kayak")
+    chat = ann.answers(
+        facts("Lives in Bergen", "Owns two kayaks"), whole,
+        decided((1, "UPDATE", 1, "Lives in Bergen")), decided((1, "UPDATE", 1, "Owns two kayaks")),
+    )  # fmt: skip
+
+    ann.says("I live in Bergen and own two kayaks.")
+
+    assert sorted(ann.memories()) == ["Lives in Bergen", "Owns two kayaks"]
+    assert purposes(chat) == ["extract", "decide", "decide", "decide"]
+
+
+def test_a_half_may_not_name_what_only_the_other_half_was_shown(ann):
+    knows(ann, "Lives in Oslo", "Owns a kayak")
+    ann.answers(
+        facts("Lives in Bergen", "Owns two kayaks"), TooLarge(),
+        decided((1, "UPDATE", 2, "Lives in Bergen")), decided((1, "UPDATE", 1, "Owns two kayaks")),
+    )  # fmt: skip
+
+    told = ann.says("I live in Bergen and own two kayaks.")
+
+    assert reasons(told) == [Reason.UNKNOWN_REFERENCE]
+    assert sorted(ann.memories()) == ["Lives in Oslo", "Owns two kayaks"]
+
+
+def test_one_statement_that_is_too_long_to_decide_on_is_not_halved_for_ever(ann):
+    knows(ann, "Lives in Oslo")
+    ann.answers(facts("Lives in Bergen"), TooLarge())
+    ann.capture("I live in Bergen.")
+
+    with pytest.raises(TooLarge):
         ann.learn()
 
     assert ann.memories() == ["Lives in Oslo"]

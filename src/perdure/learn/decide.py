@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from perdure import text
-from perdure.errors import ReplyCutOff, ReplyUnusable
+from perdure.errors import ReplyCutOff, ReplyUnusable, TooLarge
 from perdure.learn.extract import Ask
 from perdure.learn.facts import ACTIONS, string, whole, word
 from perdure.learn.near import Near
@@ -71,12 +71,22 @@ class Compared:
     asked: bool = True
 
 
-def compare(ask: Ask, near: Sequence[Near], policy: Policy) -> Compared:
+def compare(
+    ask: Ask, near: Sequence[Near], policy: Policy, halvings: int | None = None
+) -> Compared:
     """Ask once what all candidates with a neighbour do to their neighbours; else ask nothing.
 
-    A candidate without a neighbour is new.
+    A candidate without a neighbour is new. Where the question is longer than the model can take, or
+    its reply is cut off, each half of the candidates is asked about.
+
+    Args:
+        ask: asks the model.
+        near: the candidates with their neighbours.
+        policy: limits of the question and of the reply.
+        halvings: how often the candidates may still be halved.
 
     Raises:
+        TooLarge: the question is too long, however few the candidates.
         ReplyUnusable: the reply cannot be read; nothing may be stored then.
         ModelUnavailable: as the chat model raises it.
     """
@@ -84,6 +94,20 @@ def compare(ask: Ask, near: Sequence[Near], policy: Policy) -> Compared:
     new = tuple((one.candidate, (_NEW,)) for one in near if not one.neighbours)
     if not met:
         return Compared(proposals=new, asked=False)
+    left = policy.learn.halvings if halvings is None else halvings
+    middle = len(met) // 2
+    try:
+        found = _compared(ask, met, policy)
+    except (ReplyCutOff, TooLarge):
+        if not middle or not left:
+            raise
+        halves = (met[:middle], met[middle:])
+        found = _joined([compare(ask, half, policy, left - 1) for half in halves])
+    return replace(found, proposals=(*found.proposals, *new))
+
+
+def _compared(ask: Ask, met: Sequence[Near], policy: Policy) -> Compared:
+    """What one call says of these candidates, each of which has a neighbour."""
     shown = Numbering(tuple({row.id: row for one in met for row in one.neighbours}.values()))
     reply = ask(question(met, shown, policy.learn))
     if reply.cut_off:
@@ -97,9 +121,32 @@ def compare(ask: Ask, near: Sequence[Near], policy: Policy) -> Compared:
         else:
             said.setdefault(number, []).append(proposed)
     decided = ((one.candidate, tuple(said.get(n, ()))) for n, one in enumerate(met, start=1))
-    return Compared(proposals=(*decided, *new), shown=shown, skipped=skipped)
+    return Compared(proposals=tuple(decided), shown=shown, skipped=skipped)
 
 
+def _joined(parts: Sequence[Compared]) -> Compared:
+    """What several calls say, in one numbering. What a call was not shown it may not name."""
+    rows = tuple({row.id: row for part in parts for row in part.shown.rows}.values())
+    numbers = {row.id: number for number, row in Numbering(rows).numbered().items()}
+
+    def renumbered(proposed: Proposed, part: Compared) -> Proposed:
+        if proposed.reference is None:
+            return proposed
+        row = part.shown.find(proposed.reference)
+        return replace(proposed, reference=_UNKNOWN if row is None else numbers[row.id])
+
+    return Compared(
+        proposals=tuple(
+            (candidate, tuple(renumbered(one, part) for one in proposed))
+            for part in parts
+            for candidate, proposed in part.proposals
+        ),
+        shown=Numbering(rows),
+        skipped=sum(part.skipped for part in parts),
+    )
+
+
+_UNKNOWN = 0  # no memory ever has this number
 _NEW = Proposed(action=Action.ADD)
 
 

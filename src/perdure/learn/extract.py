@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from perdure import text
-from perdure.errors import ReplyCutOff
+from perdure.errors import ReplyCutOff, TooLarge
 from perdure.learn import support
 from perdure.learn.facts import Proposal, normalize_facts
 from perdure.learn.gate import requests
@@ -33,7 +33,7 @@ class Extracted:
     skipped: int = 0
     """Entries of the reply that were no statement at all."""
     cut_off: int = 0
-    """Replies that were cut off, and asked for again with less input."""
+    """Questions asked again with less input: too long for the model, or their reply cut off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,9 +62,11 @@ def extract(ask: Ask, told: Told, policy: Policy, halvings: int | None = None) -
         ask: asks the model.
         told: what it is told.
         policy: limits of the question and of the reply.
-        halvings: how often a reply that was cut off may still halve its input.
+        halvings: how often the input of a question that was too long, or whose reply was cut off,
+            may still be halved.
 
     Raises:
+        TooLarge: the question is longer than the model can take, however small the input.
         ReplyCutOff: the reply was cut off, however small the input.
         ReplyUnusable: the reply cannot be read.
         ModelUnavailable: as the chat model raises it.
@@ -75,7 +77,7 @@ def extract(ask: Ask, told: Told, policy: Policy, halvings: int | None = None) -
         return _in_parts(ask, told, parts, policy, left)
     try:
         return _read(ask(question(told, policy)), told, policy)
-    except ReplyCutOff:
+    except (ReplyCutOff, TooLarge):
         if not parts or not left:
             raise
     found = _in_parts(ask, told, parts, policy, left - 1)

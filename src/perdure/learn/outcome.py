@@ -35,7 +35,7 @@ def ended(
         refused: what was proposed and not stored.
         model: what proposed it.
         prompt: versions of the prompts that were used.
-        cut_off: replies that were cut off and asked for again with less input.
+        cut_off: questions asked again with less input: too long, or their reply cut off.
     """
     truncated = {"cut_off": cut_off} if cut_off else {}
     return truncated | {

@@ -34,7 +34,7 @@ class Plan:
     consolidates: bool = False
     """There is a model that tidies up where there are too many memories."""
     cut_off: int = 0
-    """How many replies were cut off and asked for again with less input."""
+    """How many questions were asked again with less input: too long, or their reply cut off."""
 
     @property
     def owner(self) -> Scope:
