@@ -505,6 +505,10 @@ class JobStore(Protocol):
         """It failed for good; these fields of the payload are not kept."""
         ...
 
+    def find(self, scope: Scope, key: str) -> Job | None:
+        """The job that was promised with this key, while it is kept."""
+        ...
+
     def of(self, scope: Scope, trace: Trace) -> list[Job]:
         """The jobs of one trace."""
         ...

@@ -105,6 +105,32 @@ def test_a_correction_sent_twice_is_one(home):
     assert home.parts.meter.read("memory_feedback") == 1
 
 
+def test_a_correction_that_is_delivered_late_again_does_not_undo_what_was_written_since(home):
+    home = home()
+    item = learnt(home)
+    corrected(home, item, "Lives in Bergen")
+    edited = home.items.edit(ann, item.id, content="Lives in Voss")
+
+    assert corrected(home, item, "Lives in Bergen") == edited
+    assert corrected(home, item, "Lives in Oslo").content == "Lives in Oslo"
+    assert corrected(home, item, "Lives in Bergen").content == "Lives in Bergen"
+    assert home.parts.meter.read("memory_feedback") == 1
+
+
+def test_a_correction_that_led_to_another_memory_leads_there_again(home):
+    home = home()
+    true = home.items.add(ann, "Lives in Bergen")
+    home.says("I live in Trondheim.")
+    (wrong,) = (item for item in home.items.list(ann) if item.id != true.id)
+    first = corrected(home, wrong, "lives in BERGEN")
+
+    assert corrected(home, wrong, "lives in BERGEN") == first
+    with pytest.raises(NotFound):
+        corrected(home, wrong, "Lives in Oslo")
+    assert home.contents() == ["Lives in Bergen"]
+    assert len(home.items.history(ann, true.id)) == 2
+
+
 @pytest.mark.parametrize("other", [Status.ACTIVE, Status.DISMISSED, Status.DELETED])
 def test_where_another_memory_says_what_is_true_that_one_stands(home, other):
     home = home()

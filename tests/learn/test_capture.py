@@ -120,6 +120,49 @@ def test_the_same_turn_again_is_the_same_promise(world):
         assert len(tx.jobs.page(tuple(JobState))) == len(jobs(world, first)) == 2
 
 
+@pytest.mark.spec("3.1", "3.2")
+def test_what_is_delivered_again_counts_once_towards_the_trigger(world):
+    world.policy = replace(DESKTOP, learn=DESKTOP.learn.but(trigger_chars=100))
+    half = Message(Role.USER, "I live in Bergen and like tea. " * 2, id="h1")
+
+    for _ in range(3):
+        assert world.capture(half).reason is Reason.NOT_ENOUGH_NEW
+    assert len(kept(world)) == 1
+
+    enough = world.capture(half, Message(Role.USER, "我住在杭州，喜欢喝茶。" * 4, id="h2"))
+    assert enough.reason is None
+    assert world.capture(half, Message(Role.USER, "我住在杭州", id="h2")).trace == enough.trace
+
+
+@pytest.mark.spec("3.1")
+def test_of_a_whole_history_sent_again_only_what_is_new_has_to_say_something(world):
+    world.policy = replace(world.policy, learn=world.policy.learn.but(min_user_chars=10))
+    world.capture(HI, NOTED)
+    world.learn()
+    short = Message(Role.USER, "I ski.", id="m3")
+    thanks = Message(Role.USER, "Thanks a lot, great!", id="m4")
+
+    assert world.capture(HI, NOTED, short).reason is Reason.TOO_SHORT
+    world.policy = replace(world.policy, learn=world.policy.learn.but(min_user_chars=0))
+    assert world.capture(HI, NOTED, thanks, conversation="chat-1").reason is Reason.NOT_A_STATEMENT
+    news = world.capture(HI, NOTED, Message(Role.USER, "I ski a lot.", id="m5"))
+    assert news.reason is None
+    world.learn()
+    assert world.memories() == ["I live in Bergen.", "I ski a lot."]
+
+
+@pytest.mark.spec("3.1")
+def test_a_reply_that_comes_behind_makes_a_turn_of_what_was_said_before(world):
+    world.policy = replace(world.policy, learn=world.policy.learn.but(needs_reply=True))
+    assert world.capture(HI).reason is Reason.NO_REPLY
+
+    taken = world.capture(HI, NOTED)
+    world.learn()
+
+    assert taken.reason is None
+    assert world.memories() == ["I live in Bergen."]
+
+
 def test_the_same_words_without_an_id_are_said_twice(world):
     first = world.capture("I live in Bergen.")
     second = world.capture("I live in Bergen.")

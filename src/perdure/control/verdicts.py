@@ -10,6 +10,7 @@ from perdure.errors import Rejected
 from perdure.observe import Meter
 from perdure.policy import Policy
 from perdure.ports import Transaction, Vector
+from perdure.text import normalise
 from perdure.types import (
     Feedback,
     MemoryItem,
@@ -52,6 +53,9 @@ class Verdicts(Hand):
     ) -> MemoryItem:
         """Keep a verdict; with a correction, the corrected statement too, in the same commit.
 
+        The same correction sent twice is one: the second time changes nothing, also where the
+        memory was edited or gone into another one since.
+
         Returns:
             The memory as it is now. After a correction that is the one that says it, which is
             another than ``item`` where another said it already.
@@ -70,13 +74,13 @@ class Verdicts(Hand):
             raise Rejected("Only a correction has a text.", field="text")
         correction = self._correction(text, trace, policy) if corrects else None
         with self.database.begin(scope) as tx:
+            before = None if correction is None else _corrected(tx, scope, item, correction)
+            if before is not None:
+                return before
             old = known(tx, scope, item)
             said = Feedback(trace=trace, item=old.id, verdict=verdict, at=self.clock())
             new = tx.feedback.add(scope, said)
-            if correction is None or (not new and old.content == correction.statement):
-                now = old
-            else:
-                now = self._correct(tx, old, correction)
+            now = old if correction is None else self._correct(tx, old, correction)
         if new:
             self.meter.count("memory_feedback", verdict=verdict.value)
         return now
@@ -126,3 +130,24 @@ class Verdicts(Hand):
         note = entry(Operation.UPDATE, old, new, at, reason=_CORRECTED, trace=correction.trace)
         self._write(tx, new, old, correction.vector, note)
         return new
+
+
+def _corrected(
+    tx: Transaction, scope: Scope, item: str, correction: _Correction
+) -> MemoryItem | None:
+    """The memory that this very correction was written to before; None: it is news."""
+    given = tx.feedback.of(scope, item)
+    if not any(f.verdict is Verdict.CORRECTION and f.trace == correction.trace for f in given):
+        return None
+    entries = [
+        one
+        for one in tx.audit.every(scope)
+        if one.trace == correction.trace and one.reason == _CORRECTED and one.after is not None
+    ]
+    how = correction.policy.item.normalisation
+    statement = normalise(correction.statement, how)
+    own = [one for one in entries if one.item == item][-1:]
+    for one in own or entries:
+        if normalise(one.after or "", how) == statement:
+            return next(iter(tx.items.get(scope, [one.item])), None)
+    return None

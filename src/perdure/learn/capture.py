@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -11,7 +11,7 @@ from perdure.learn.extract import shortened
 from perdure.learn.gate import blank, refusal
 from perdure.learn.outcome import receipt_of
 from perdure.policy import Policy
-from perdure.ports import Transaction
+from perdure.ports import ConversationState, Transaction
 from perdure.prompts.words import without_blocks
 from perdure.types import (
     JobType,
@@ -62,11 +62,15 @@ def capture(  # noqa: PLR0917 - whose turn, by which rules, when: the order of e
     turn = _without_our_words(turn)
     preferences = tx.users.preferences(scope, policy.defaults)
     waits = policy.learn.trigger_chars > 0
-    state = tx.messages.conversation(scope, turn.conversation) if waits else None
-    reason = refusal(turn, preferences, switches, state, policy.learn)
+    said = [message for message in turn.messages if not blank(message)]
+    known = _known(tx, scope, turn.conversation, said)
+    state = tx.messages.conversation(scope, turn.conversation) if waits or known else None
+    news, state = _news(turn, known, state)
+    reason = refusal(news, preferences, switches, state, policy.learn)
+    if reason in _STILL_KEPT and _is_promised(tx, scope, turn.conversation, said, known):
+        reason = None  # it was enough when it came first
     trace = new_id(at)
     skipped = Receipt(trace=trace, scope=scope, state=ReceiptState.SKIPPED, reason=reason)
-    said = [message for message in turn.messages if not blank(message)]
     quotable = policy.capture.episodes and policy.capture.keep_messages_s > 0
     if reason is not None and not (reason in _STILL_KEPT and (quotable or waits)):
         return skipped
@@ -81,6 +85,43 @@ def capture(  # noqa: PLR0917 - whose turn, by which rules, when: the order of e
     return receipt_of(job, scope)
 
 
+def _known(
+    tx: Transaction, scope: Scope, conversation: str, said: Sequence[Message]
+) -> dict[str, Utterance]:
+    """The messages that were delivered before, by the host's ids."""
+    ids = [message.id for message in said if message.id is not None]
+    return {line.id: line for line in tx.messages.by_id(scope, conversation, ids)} if ids else {}
+
+
+def _news(
+    turn: Turn, known: Mapping[str, Utterance], state: ConversationState | None
+) -> tuple[Turn, ConversationState | None]:
+    """The turn without what was learnt from, and the conversation without what it brings again."""
+    if state is None or not known:
+        return turn, state
+    waiting = {name: line for name, line in known.items() if line.seq > state.watermark}
+    fresh = tuple(m for m in turn.messages if m.id not in known or m.id in waiting)
+    counted = sum(len(line.content) for line in waiting.values())
+    return (
+        replace(turn, messages=fresh or turn.messages),
+        replace(state, waiting_chars=state.waiting_chars - counted),
+    )
+
+
+def _is_promised(
+    tx: Transaction,
+    scope: Scope,
+    conversation: str,
+    said: Sequence[Message],
+    known: Mapping[str, Utterance],
+) -> bool:
+    """This turn came before, and learning from it was promised then."""
+    last = _spoken_last(said)
+    if last is None or last.id not in known:
+        return False
+    return tx.jobs.find(scope, _promised(scope, conversation, last)) is not None
+
+
 def _without_our_words(turn: Turn) -> Turn:
     """The turn without what recall put into it."""
     return replace(
@@ -93,11 +134,17 @@ def _without_our_words(turn: Turn) -> Turn:
 
 def _source(said: Sequence[Message], kept: Sequence[Utterance]) -> Utterance | Message:
     """The last message of the user, with its id: given by the host, or by the store just now."""
-    by_host = [message for message in said if message.role is Role.USER] or list(said)
-    if by_host[-1].id is not None:
-        return by_host[-1]
+    last = _spoken_last(said)
+    if last is not None and last.id is not None:
+        return last
     by_store = [line for line in kept if line.role is Role.USER] or list(kept)
     return by_store[-1]
+
+
+def _spoken_last(said: Sequence[Message]) -> Message | None:
+    """The last message of the user, or of anybody where the user said nothing."""
+    by_user = [message for message in said if message.role is Role.USER]
+    return next(reversed(by_user or list(said)), None)
 
 
 def _to_extract(
@@ -111,7 +158,7 @@ def _to_extract(
 ) -> Promise:
     """The promise to learn from a turn. Its payload is ``memory.extract.requested`` v1 (C 6.2)."""
     message = source.id or ""
-    key = _key(scope, turn.conversation, message, JobType.EXTRACT)
+    key = _promised(scope, turn.conversation, source)
     return Promise(
         type=JobType.EXTRACT,
         namespace=scope.namespace,
@@ -152,6 +199,11 @@ def _to_embed(
         max_retry=policy.jobs.max_retry,
         ordered=False,
     )
+
+
+def _promised(scope: Scope, conversation: str, source: Utterance | Message) -> str:
+    """The key of the promise to learn from the turn of this message."""
+    return _key(scope, conversation, source.id or "", JobType.EXTRACT)
 
 
 def _key(scope: Scope, conversation: str, source: str, job: JobType) -> str:

@@ -66,7 +66,8 @@ def read_turn(tx: Transaction, job: Job, policy: Policy) -> Reading | Reason:
         said = tx.messages.since(job.scope, conversation, state.watermark)
     else:
         said = tx.messages.turn(job.scope, conversation, job.trace)
-        said = said or tx.messages.by_id(job.scope, conversation, [source])
+        if all(line.id != source for line in said):  # the reply came behind what it replies to
+            said = [*tx.messages.by_id(job.scope, conversation, [source]), *said]
     said = _taken(said, policy)
     lack = _lack(said, policy)
     if lack is not None:

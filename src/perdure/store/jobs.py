@@ -64,8 +64,8 @@ class SqlJobs(SqlLeases):
             },
         )
         if number is None:
-            owner = {"of_namespace": promise.namespace, "of_user": promise.user}
-            row = self._connection.execute(_BY_KEY, {**owner, "of_key": key}).one()
+            owner = Scope(namespace=promise.namespace, user=promise.user)
+            row = self._connection.execute(_BY_KEY, {**whose(owner), "of_key": key}).one()
             return rows.job(row), False
         return Job(
             id=number,
@@ -85,6 +85,12 @@ class SqlJobs(SqlLeases):
         ), True
 
     # ── looking at promises ──────────────────────────────────────────────────────────────────────
+
+    def find(self, scope: Scope, key: str) -> Job | None:
+        """The job that was promised with this key, while it is kept."""
+        whole = text.fingerprint(scope.namespace, scope.user, key)
+        row = self._connection.execute(_BY_KEY, {**whose(scope), "of_key": whole}).one_or_none()
+        return None if row is None else rows.job(row)
 
     def of(self, scope: Scope, trace: Trace) -> list[Job]:
         """The jobs of one trace."""

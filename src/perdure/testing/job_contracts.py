@@ -46,6 +46,8 @@ class JobStoreContract:
         with database.read() as tx:
             assert tx.jobs.of(ANN, "trace-k") == [first]
             assert tx.jobs.of(BO, "trace-k") == [hers]
+            assert (tx.jobs.find(ANN, "k"), tx.jobs.find(BO, "k")) == (first, hers)
+            assert tx.jobs.find(ANN, "other") is None
 
     def test_a_job_carries_everything_from_promise_to_result(self, database: Database) -> None:
         said = promise(ANN, "k", conversation="c", source_message="m", run_at=later(5))
