@@ -109,6 +109,7 @@ class DecidePolicy(Group):
     shown_nearest: int = 8  # memories in it where vectors tell which are nearest
     dismissed_shown: int = 30  # of the refused statements, most recent first
     like_dismissed: float = 0.93  # as relevant as this to a dismissed statement is refused
+    like_deleted: float = 0.5  # of an older statement's words in a deleted one: refused, too
     guard_dismissed: bool = True  # that guard, in code; off where wording alone decides
 
 

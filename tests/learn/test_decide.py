@@ -215,11 +215,42 @@ def test_only_a_statement_made_after_the_deletion_brings_it_back(said, back):
 def test_the_message_of_a_deleted_memory_teaches_nothing_more():
     reworded = does(Action.ADD, "Enjoys tea", messages=("m1",))
     told_again = does(Action.ADD, "Enjoys tea", messages=("m1", "m2"))
-    said = {"m1": NOW - DAY, "m2": NOW}
+    said = {"m1": NOW - DAY, "m2": NOW + timedelta(seconds=1)}
+    both_old = {"m1": NOW - DAY, "m2": NOW}
 
     refused = checked(reworded, buried_messages={"m1": NOW}, said=said)
     assert reasons(refused) == [Reason.DELETED_EARLIER]
     assert checked(told_again, buried_messages={"m1": NOW}, said=said).refused == ()
+    half = checked(told_again, buried_messages={"m1": NOW}, said=both_old)
+    assert reasons(half) == [Reason.DELETED_EARLIER]
+
+
+@pytest.mark.case("DED-09")
+@pytest.mark.spec("3.4")
+@pytest.mark.parametrize(
+    ("deleted", "said", "comes_back"),
+    [
+        ("Lives in Oslo", "Is based in Oslo", False),
+        ("Lives in Oslo", "Lives in Bergen", True),
+        ("Lives in Oslo", "Does not live in Oslo", True),
+        ("Likes green tea", "Enjoys green tea", False),
+        ("Likes green tea", "Likes rye bread", True),
+        ("Has 2 cats", "Has 3 cats", True),
+        ("住在杭州", "家住杭州", False),
+        ("喜欢绿茶", "爱喝绿茶", False),
+        ("喜欢绿茶", "喜欢爬山", True),
+    ],
+)
+def test_an_older_statement_in_other_words_does_not_bring_back_what_was_deleted(
+    deleted, said, comes_back
+):
+    new = does(Action.ADD, said, messages=("m7",))
+
+    older = checked(new, deleted={deleted: NOW}, said={"m7": NOW - DAY})
+    later = checked(new, deleted={deleted: NOW}, said={"m7": NOW + DAY})
+
+    assert reasons(older) == ([] if comes_back else [Reason.DELETED_EARLIER])
+    assert reasons(later) == []
 
 
 @pytest.mark.case("LLM-05")

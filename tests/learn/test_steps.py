@@ -466,6 +466,41 @@ def test_a_deleted_memory_comes_back_only_by_a_later_word_of_the_user(world, pre
         assert tx.items.buried(ANN, [back.content_hash]) == {}
 
 
+@pytest.mark.case("DED-09")
+@pytest.mark.spec("3.4")
+@pytest.mark.parametrize("preset", ["assistant", "team"])
+def test_a_queued_turn_from_before_a_deletion_does_not_say_it_again_in_other_words(world, preset):
+    if preset == "team":
+        world.policy = TEAM_ON
+    noted = Message(Role.ASSISTANT, "Noted!")
+    world.answers([fact("Lives in Oslo")], [fact("Is based in Oslo"), fact("Owns a kayak")])
+    world.says(Message(Role.USER, "I live in Oslo, by the fjord.", id="m1"), noted)
+    queued = world.capture(
+        Message(Role.USER, "I am based in Oslo and I own a kayak.", id="m2"), noted,
+        conversation="chat-2",
+    )  # fmt: skip
+    [row] = world.rows()
+    world.items.delete(ANN, row.id)
+
+    world.learn()
+
+    assert reasons(world.told(queued)) == [Reason.DELETED_EARLIER]
+    assert world.memories() == ["Owns a kayak"]
+
+
+def test_what_was_deleted_and_taken_back_stands_in_nobodys_way(world):
+    world.answers([fact("Lives in Oslo")], [fact("Is based in Oslo")])
+    world.says(Message(Role.USER, "I live in Oslo, by the fjord.", id="m1"))
+    world.capture(Message(Role.USER, "I am based in Oslo.", id="m2"), conversation="chat-2")
+    [row] = world.rows()
+    world.items.delete(ANN, row.id)
+    world.items.restore(ANN, row.id)
+
+    world.learn()
+
+    assert "Is based in Oslo" in world.memories()
+
+
 @pytest.mark.case("STO-05")
 @pytest.mark.spec("3.5")
 def test_what_a_person_changes_while_the_model_thinks_stands(world):
@@ -485,7 +520,7 @@ def test_what_a_person_changes_while_the_model_thinks_stands(world):
     assert sorted(world.memories()) == ["Bought a piano", "Likes black tea"]
     with world.database.read() as tx:
         [done] = [j for j in tx.jobs.of(ANN, job.trace) if j.type is JobType.EXTRACT]
-    assert [r["reason"] for r in done.result["refused"]] == ["CHANGED_MEANWHILE"] * 2
+    assert [r["reason"] for r in done.result["refused"]] == ["DELETED_EARLIER", "CHANGED_MEANWHILE"]
 
 
 def test_an_archived_statement_that_is_made_again_is_active_again(embedded):

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from perdure.learn import outcome
+from perdure.learn.buried import read_deleted
 from perdure.learn.capacity import Evictions, evictions
 from perdure.learn.check import Checked, Checking, Known, check, hashes
 from perdure.learn.groups import promise_due
@@ -84,6 +85,7 @@ def _checked(tx: Transaction, plan: Plan, policy: Policy, at: datetime) -> Check
         by_hash={hashed: row for hashed, row in rows if row is not None},
         buried=tx.items.buried(plan.home, wanted) if wanted else {},
         buried_messages=tx.items.buried_messages(here, plan.said.keys()) if wanted else {},
+        deleted=read_deleted(tx, plan.owner, min(plan.said.values())) if wanted else {},
         said=plan.said,
     )
     return check(plan.decisions, replace(checking, known=known))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeAlias
 
+from perdure.learn.buried import says_again
 from perdure.learn.shown import Numbering, level_of
 from perdure.policy import Policy
 from perdure.types import (
@@ -36,6 +37,8 @@ class Known:
     """When statements were deleted, by hash."""
     buried_messages: Mapping[str, datetime] = field(default_factory=dict)
     """When a memory learnt from a message was deleted, by message."""
+    deleted: Mapping[str, datetime] = field(default_factory=dict)
+    """What was deleted since the messages were said, as long as its words are there, and when."""
     said: Mapping[str, datetime] = field(default_factory=dict)
     """When the messages were said."""
 
@@ -170,7 +173,7 @@ def _addition(candidate: Candidate, checking: Checking) -> Verdict:
     if same is not None and same.status is Status.DISMISSED:
         return Reason.DISMISSED
     revives = same is not None and same.status is Status.ARCHIVED
-    if not revives and _deleted_since(candidate, hashed, checking.known, same):
+    if not revives and _deleted_since(candidate, hashed, checking, same):
         return Reason.DELETED_EARLIER
     return (Change(action=Action.ADD, candidate=candidate, target=same),)
 
@@ -191,25 +194,26 @@ def _rewriting(candidate: Candidate, target: MemoryItem, checking: Checking) -> 
         return Reason.DISMISSED
     if same is not None and same.status is not Status.DELETED:
         return _touch(candidate, target)
-    if _deleted_since(candidate, hashed, checking.known, same):
+    if _deleted_since(candidate, hashed, checking, same):
         return Reason.DELETED_EARLIER
     action = Action.UPDATE if same is None else Action.TOUCH
     return (Change(action=action, candidate=candidate, target=target),)
 
 
 def _deleted_since(
-    candidate: Candidate, hashed: str, known: Known, same: MemoryItem | None
+    candidate: Candidate, hashed: str, checking: Checking, same: MemoryItem | None
 ) -> bool:
-    """Was this statement, or one from the same messages, deleted after it was made?"""
+    """Was this statement, one like it, or one from its messages deleted after it was made?"""
+    known = checking.known
     times = [known.said[m] for m in candidate.messages if m in known.said]
     made = max(times or known.said.values(), default=None)
     gone = known.buried.get(hashed)
     if gone is None and same is not None and same.status is Status.DELETED:
         gone = same.updated_at
-    if gone is not None and (made is None or made <= gone):
+    buried = [known.buried_messages[m] for m in candidate.messages if m in known.buried_messages]
+    times_gone = [*([] if gone is None else [gone]), *buried]
+    if times_gone and (made is None or made <= max(times_gone)):
         return True
-    return bool(candidate.messages) and all(
-        m in known.buried_messages
-        and known.said.get(m, known.buried_messages[m]) <= known.buried_messages[m]
-        for m in candidate.messages
+    return made is not None and says_again(
+        candidate.content, made, known.deleted, checking.policy.decide
     )
