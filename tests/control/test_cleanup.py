@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from perdure import Message, Scope
-from perdure.errors import NotFound
+from perdure.errors import Duplicate, NotFound
 from perdure.ports import Corpus
 from perdure.testing.samples import memory as row
 from perdure.types import Actor, AuditEntry, JobState, JobType, Operation, Status
@@ -383,3 +383,54 @@ def test_what_a_consolidation_took_out_is_let_go_once_it_cannot_be_undone(home):
     home.tidy()
     assert kept() == [None]
     assert [job.result["merged"] for job in ran(home)] == [1]
+
+
+# ── a delete is taken back ───────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.spec("3.4", "3.6")
+def test_in_team_a_delete_is_taken_back_within_its_time_and_then_never(home):
+    home = home("team")
+    old = home.items.add(ann, "Likes tea", kind="preference", metadata={"k": "v"}, importance=0.9)
+    home.items.delete(ann, old.id)
+    home.turn(9 * 60)
+    home.tidy()
+
+    back = home.items.restore(ann, old.id)
+    assert (back.kind, back.metadata, back.importance) == (old.kind, old.metadata, old.importance)
+    assert home.contents() == ["Likes tea"]
+    assert [hit.content for hit in home.memory.search(ann, "tea", arms=["fulltext"])] == [
+        "Likes tea"
+    ]
+    with home.parts.database.read() as tx:
+        assert tx.items.buried(ann, [old.content_hash]) == {}
+    home.turn(DAY)
+    home.tidy()
+    assert home.contents() == ["Likes tea"]
+    assert home.items.history(ann, old.id)[0].after == "Likes tea"
+
+    home.items.delete(ann, old.id)
+    home.turn(11 * 60)
+    with pytest.raises(NotFound):
+        home.items.restore(ann, old.id)
+    home.turn(3_600)
+    home.tidy()
+    with pytest.raises(NotFound, match="nothing of it is kept"):
+        home.items.restore(ann, old.id)
+    history = home.items.history(ann, old.id)
+    assert [e for e in history if (e.before, e.after, e.was) != (None, None, None)] == []
+
+
+def test_a_delete_is_taken_back_only_by_its_owner_and_where_nothing_took_its_place(home):
+    home = home("team")
+    web = Scope(user="ann", project="web")
+    old = home.items.add(web, "Builds with pnpm", level="project")
+    home.items.delete(web, old.id)
+    for stranger in (bo, ann, Scope(user="ann", project="other")):
+        with pytest.raises(NotFound):
+            home.items.restore(stranger, old.id)
+
+    again = home.items.add(web, "Builds with pnpm", level="project")
+    with pytest.raises(Duplicate) as same:
+        home.items.restore(web, old.id)
+    assert same.value.item == again.id

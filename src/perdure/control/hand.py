@@ -10,7 +10,7 @@ import numpy as np
 
 from perdure import text
 from perdure.control.cleanup import past, scrub
-from perdure.errors import LimitReached, NotFound, Rejected, Unavailable
+from perdure.errors import Duplicate, LimitReached, NotFound, Rejected, Unavailable
 from perdure.learn.capacity import oldest_first
 from perdure.policy import Policy
 from perdure.ports import (
@@ -75,14 +75,16 @@ class Hand:
         at = self._after(old)
         scope = owner(old)
         tx.items.bury(scope, old, at)
+        was = None
         if policy.item.soft_delete:
             tx.items.put(replace(old, status=Status.DELETED, updated_at=at))
         else:
             tx.items.remove(scope, [old.id])
+            was = old
         tx.fulltext.remove(scope, Corpus.MEMORIES, [old.id])
         if self.index is not None:
             self.index.remove(tx, scope, Corpus.MEMORIES, [old.id])
-        tx.audit.add([entry(Operation.DELETE, old, None, at, reason=reason)])
+        tx.audit.add([replace(entry(Operation.DELETE, old, None, at, reason=reason), was=was)])
         if policy.item.scrub_after_s == 0:
             scrub(tx, self.index, scope, [old.id])
 
@@ -187,6 +189,27 @@ def known(tx: Transaction, scope: Scope, item: str) -> MemoryItem:
     if one.status is Status.DELETED:
         raise NotFound(field="id")
     return one
+
+
+def taken_out(tx: Transaction, scope: Scope, item: str, policy: Policy, at: datetime) -> MemoryItem:
+    """The deleted memory whose row left the table, as it was, while that can be undone.
+
+    Raises:
+        NotFound: this user never had it, or nothing of it is kept.
+        Duplicate: its statement was stored again since.
+    """
+    entries = tx.audit.of(Scope(namespace=scope.namespace, user=scope.user), item)
+    if not entries or entries[-1].operation is not Operation.DELETE:
+        raise NotFound(field="id")
+    was = entries[-1].was
+    if was is None or entries[-1].at <= past(at, policy.item.scrub_after_s):
+        raise NotFound("It was deleted, and nothing of it is kept any more.", field="id")
+    if not was.visible_in(scope):
+        raise NotFound(field="id")
+    same = tx.items.by_hash(was.bound, was.content_hash)
+    if same is not None:
+        raise Duplicate(item=same.id, restorable=same.status is not Status.ACTIVE)
+    return was
 
 
 def gone_for_good(item: MemoryItem, policy: Policy, at: datetime) -> bool:

@@ -13,11 +13,11 @@ from perdure.control.hand import (
     ACTIVE,
     Hand,
     entry,
-    found,
     gone_for_good,
     known,
     reworded,
     room,
+    taken_out,
 )
 from perdure.errors import Duplicate, NotFound, ProjectKeyRequired, Rejected, Stale
 from perdure.ports import ItemFilter, Page, Transaction
@@ -237,13 +237,16 @@ class Items(Hand):
         If its time was up, it no longer expires.
 
         Raises:
-            NotFound: this user has no such memory, or it was deleted too long ago.
+            NotFound: this user has no such memory, or it was deleted too long ago, or is bound
+                elsewhere. A file keeps nothing of what was deleted.
+            Duplicate: its row was gone, and the statement was stored again since.
             LimitReached: no further active memory fits.
         """
         policy = self.policy_of(scope.namespace)
         with self.database.begin(scope) as tx:
-            old = found(tx, scope, item)
-            if old.status is Status.ACTIVE:
+            stored = next(iter(tx.items.get(scope, [item])), None)
+            old = stored or taken_out(tx, scope, item, policy, self.clock())
+            if stored is not None and old.status is Status.ACTIVE:
                 return old
             at = self._after(old)
             if gone_for_good(old, policy, at):
@@ -254,7 +257,7 @@ class Items(Hand):
             new = replace(
                 old, status=Status.ACTIVE, suspicious=False, expires_at=until, updated_at=at
             )
-            self._write(tx, new, old, None, entry(Operation.RESTORE, old, new, at))
+            self._write(tx, new, stored, None, entry(Operation.RESTORE, stored, new, at))
         return new
 
     def delete(self, scope: Scope, item: str) -> None:
