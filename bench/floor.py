@@ -3,7 +3,7 @@
 Forty memories of one person, in English and in Chinese, a question for each, and twenty questions
 that none answers. None is pinned, so whatever is said was searched for.
 
-    python bench/floor.py [--json FILE] [--plot FILE] [--quick]
+    python bench/floor.py [--embedder e5] [--json FILE] [--plot FILE] [--quick]
 
 answered     questions whose memory is said
 beside it    questions with an answer where another memory is said, too
@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from measures import Figures, arguments, plot, report, table
+from measures import EMBEDDERS, Figures, arguments, plot, report, table
 from notes import LANGUAGES, Note, notes, opened, remember
 from perdure import ASSISTANT, Kind, Memory, Policy, Scope
 
@@ -70,11 +70,12 @@ def _policy(**knobs: float) -> Policy:
 def main() -> int:
     """Run the bench."""
     parser = arguments(__doc__ or "")
+    parser.add_argument("--embedder", choices=EMBEDDERS, default="bundled")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the curves, as PNG")
     given = parser.parse_args()
     every = notes()
     asked = every[::4] if given.quick else every
-    with opened() as memory:
+    with opened(given.embedder) as memory:
         for language in LANGUAGES:
             said = [(note.kind or Kind.FACT, note.said[language]) for note in every if note.said]
             remember(memory, Scope(user=language), said)

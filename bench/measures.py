@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, TypeAlias
 
+EMBEDDERS = ("bundled", "e5")
 Figures: TypeAlias = dict[str, float]
 """Each measure in 0..100."""
 
@@ -59,6 +60,7 @@ def arguments(purpose: str, data: str | None = None) -> argparse.ArgumentParser:
     if data is not None:
         parser.add_argument("--data", type=Path, required=True, help=f"folder with {data}")
         parser.add_argument("--check", action="store_true", help="exit 1 below the floors")
+        parser.add_argument("--embedder", choices=EMBEDDERS, default="bundled")
     return parser
 
 

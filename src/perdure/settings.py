@@ -54,7 +54,7 @@ class Settings:
     extraction_model: str | None = None
     """The model that learns; None means the default model."""
 
-    embedder: Literal["bundled", "openai", "fastembed", "none"] = "bundled"
+    embedder: Literal["bundled", "e5", "openai", "fastembed", "none"] = "bundled"
     """What turns texts into vectors; ``none`` searches by words only."""
     embedding_base_url: str | None = None
     """An OpenAI-compatible embeddings endpoint; None means the model endpoint's address."""

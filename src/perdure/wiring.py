@@ -29,6 +29,8 @@ from perdure.learn.consolidate import Consolidator
 from perdure.learn.steps import Learner
 from perdure.models.bundled import SIMILARITY, BundledEmbedder
 from perdure.models.calibrate import read as read_similarity
+from perdure.models.e5 import SIMILARITY as E5_SIMILARITY
+from perdure.models.e5 import E5Embedder
 from perdure.observe import Meter
 from perdure.policy import Policy
 from perdure.ports import ChatModel, Clock, Database, Embedder, Reranker, VectorIndex
@@ -321,6 +323,8 @@ def embedder_of(settings: Settings, meter: Meter) -> Embedder | None:
     similarity = None if measured is None else read_similarity(measured)
     if settings.embedder == "bundled":
         return BundledEmbedder(similarity=similarity or SIMILARITY)
+    if settings.embedder == "e5":
+        return E5Embedder(similarity=similarity or E5_SIMILARITY)
     from perdure.models.embed import USUAL, FastEmbed, OpenAIEmbedder  # noqa: PLC0415 - a slow import, see the top
 
     if settings.embedder == "fastembed":

@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_info
 from perdure.errors import Misconfigured
 from perdure.models import bundled
 from perdure.models.bundled import BundledEmbedder, BundledPolicy
+from perdure.models.rows import OneThread
 from perdure.ports import Embedder
 
 
@@ -150,7 +151,7 @@ def test_embedding_takes_one_core_and_gives_the_others_back():
     def threads():
         return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
 
-    before, alone = threads(), bundled.OneThread()
+    before, alone = threads(), OneThread()
     with alone:
         with alone:  # another text at the same time
             assert threads() == {1}

@@ -20,8 +20,9 @@ from perdure.errors import (
     TooLarge,
     Unavailable,
 )
-from perdure.models.embed import EmbedPolicy, FastEmbed, OpenAIEmbedder, Prefixes
+from perdure.models.embed import EmbedPolicy, FastEmbed, OpenAIEmbedder
 from perdure.models.endpoint import Patience
+from perdure.models.rows import Prefixes
 from perdure.observe import Meter
 from perdure.ports import Embedder
 from perdure.testing.model_server import Fault, ModelReply, ModelServer, busy, failing

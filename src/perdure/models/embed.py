@@ -21,14 +21,13 @@ from perdure.errors import (
     Unavailable,
 )
 from perdure.models.endpoint import Endpoint, Patience, Refused, now
-from perdure.models.rows import Dimension, bearable, unit
+from perdure.models.rows import BLANK, Dimension, Prefixes, unit
 from perdure.observe import Meter
 from perdure.policy import Group
 from perdure.ports import Clock, EmbedAction, Similarity, Vectors
 
 FASTEMBED_MODEL = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
 _MODEL = "PERDURE_EMBEDDING_MODEL"
-_BLANK = "-"  # sent for a text without a sign in it; endpoints refuse those
 
 USUAL = Similarity(unrelated=0.2, topic=0.5, same=0.92, answer=0.55)
 """A careful guess for models whose cosines spread over 0..1, as most hosted ones do. Models that
@@ -43,19 +42,6 @@ class EmbedPolicy(Group):
     chars: int = 2_000  # of one text; the caller splits, what is longer is cut
     timeout_s: float = 30.0  # of one request
     search_timeout_s: float = 2.0  # while somebody waits for an answer; then it is tried once
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prefixes:
-    """What a model wants to read before a text, such as ``"query: "`` and ``"passage: "``."""
-
-    search: str = ""
-    add: str = ""
-
-    def ready(self, texts: Sequence[str], action: EmbedAction, chars: int) -> list[str]:
-        """The texts as the model should see them; an update is embedded as an addition."""
-        prefix = self.search if action == "search" else self.add
-        return [prefix + (bearable(said, chars).strip() or _BLANK) for said in texts]
 
 
 class OpenAIEmbedder:
@@ -217,7 +203,7 @@ class FastEmbed:
 
     def warm(self) -> None:
         """Load the model now."""
-        self.embed([_BLANK], "search")
+        self.embed([BLANK], "search")
 
     def embed(self, texts: Sequence[str], action: EmbedAction) -> Vectors:
         """One row a text, shape (len(texts), dimension), length 1.

