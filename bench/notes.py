@@ -50,7 +50,9 @@ def opened(embedder: Any = "bundled") -> Iterator[Memory]:
     """An empty memory in a folder of its own; nothing is ever late."""
     with TemporaryDirectory() as folder:
         url = f"sqlite:///{Path(folder) / 'notes.db'}"
-        settings = load({"PERDURE_POLICY__SEARCH__DEADLINE_MS": "0"}).but(database_url=url, embedder=embedder)
+        settings = load({"PERDURE_POLICY__SEARCH__DEADLINE_MS": "0"}).but(
+            database_url=url, embedder=embedder
+        )
         patient = settings.policy.search.but(vector_ms=60_000, arm_ms=60_000, deadline_ms=0)
         settings = settings.but(policy=settings.policy.but(search=patient))
         with Memory.open(settings=settings) as memory:

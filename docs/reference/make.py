@@ -20,7 +20,7 @@ from typer.core import TyperArgument
 from typer.main import get_command
 
 from perdure import cli, errors, policy, settings, types
-from perdure.prompts.reasons import in_words
+from perdure.types.words import in_words
 from perdure.serve import app
 
 HERE = Path(__file__).parent

@@ -251,8 +251,8 @@ class Memory:
             mode: what memory may do in this conversation.
             as_of: answer with what was believed then, as far as the history tells. What a person
                 has deleted or dismissed since is not said, whatever the time.
-            explain: fill ``considered`` with the way of each memory that was considered;
-                ``answer.table()`` prints it.
+            explain: fill ``considered`` with the way of each memory that was considered, and
+                tell in ``dropped`` what no arm found; ``answer.table()`` prints it.
 
         Returns:
             An answer; its text is empty when nothing matters or memory may not be read. A part

@@ -163,6 +163,7 @@ class SearchPolicy(Group):
     recent_days: int = 0  # semantic hits no older than this; 0: any age
     kinds: tuple[str, ...] = tuple(Kind)  # what the search arms look for; pinned rows come anyway
     per_arm: int = 50  # hits of one arm
+    explained: int = 50  # memories that no arm found, told on explain; the newest
     question_chars: int = 4_000  # of a longer question the end is searched with
     last_turn: float = 0.5  # weight of the last user turn's vector beside the whole question's
     bm25_k1: float = 0.9  # how soon repeating a word stops to help

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from perdure import Memory, Scope
+from perdure.types import Reason
+from perdure.types.words import in_words
 
 
 @pytest.fixture
@@ -34,8 +36,12 @@ def test_recall_prints_what_a_model_would_be_told_and_nothing_else(perdure):
 @pytest.mark.usefixtures("_known")
 def test_recall_explains_itself(perdure):
     table = perdure("recall", "ann", "Who works as a translator?", "--explain").out
-    assert "constraint" in table
+    assert "said" in table
+    assert "pinned 1" in table
+    assert "jazz" not in table
     told = perdure("recall", "ann", "What shall we cook?", "--json").json
+    assert [one["stage"] for one in told["considered"]] == ["said", "gate"]
+    assert told["considered"][1]["why"]["zh"] == in_words(Reason.LOW_SCORE, "zh")
     assert told["kept"][0]["content"] == "Does not eat meat"
     assert sum(told["kept"][0]["terms"].values()) == pytest.approx(told["kept"][0]["score"])
 

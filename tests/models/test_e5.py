@@ -24,7 +24,12 @@ needs_e5 = pytest.mark.skipif(
 )
 
 KNOWN = [  # English, Chinese, and a question in each that they answer
-    ("Drinks coffee without milk.", "喝咖啡不加牛奶。", "How do I take coffee?", "我喝咖啡怎么加？"),
+    (
+        "Drinks coffee without milk.",
+        "喝咖啡不加牛奶。",
+        "How is my coffee?",
+        "我喝咖啡怎么加？",
+    ),
     ("The dog is called Bruno.", "家里的狗叫布鲁诺。", "What is my dog's name?", "我的狗叫什么？"),
     ("Lives in Hangzhou.", "住在杭州。", "Which city do I live in?", "我住在哪个城市？"),
     ("Has two daughters.", "有两个女儿。", "How many children do I have?", "我有几个孩子？"),

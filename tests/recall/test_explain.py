@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from perdure import text
-from perdure.policy import TEAM
-from perdure.types import Kind, Place, Stage
+from perdure.policy import ASSISTANT, TEAM
+from perdure.types import Considered, Kind, Place, Stage, Status
+from perdure.types.explained import table
 
 
 @pytest.mark.spec("4.1", "4.5", "4.6")
@@ -79,5 +80,37 @@ def test_a_table_of_nothing_says_so_and_names_what_failed(world):
 
     assert world.asks("tea").table().splitlines() == [
         "No memory was considered, or it was not asked for with explain=True.",
-        "semantic: VECTORS_OFF",
+        "semantic: VECTORS_OFF search by meaning is off",
     ]
+    assert world.asks("tea").table("zh").splitlines()[1] == "semantic: VECTORS_OFF 语义检索已关闭"
+
+
+@pytest.mark.spec("4.1", "4.6")
+def test_asked_why_an_answer_names_the_newest_memories_that_no_arm_found(world):
+    for number in range(4):
+        world.knows(f"Owns boat {'zyxw'[number] * 5}", age=number)
+    world.knows("喜欢爵士乐")
+    world.knows("Likes opera", project="mao")
+    world.knows("Likes rock", status=Status.DISMISSED)
+    policy = ASSISTANT.but(search=ASSISTANT.search.but(explained=2))
+
+    answer = world.asks("喜欢爵士乐吗？", explain=True, policy=policy)
+    plain = world.asks("喜欢爵士乐吗？", policy=policy)
+
+    unfound = [one for one in answer.considered if one.stage is Stage.SEARCH]
+    assert [one.item.content for one in unfound] == ["Owns boat zzzzz", "Owns boat yyyyy"]
+    assert {(one.reason, one.score, one.places) for one in unfound} == {("NOT_FOUND", None, ())}
+    assert [d.item for d in answer.dropped if d.reason == "NOT_FOUND"] == [u.item for u in unfound]
+    assert (answer.text, answer.kept) == (plain.text, plain.kept)
+    assert "NOT_FOUND" not in {one.reason for one in plain.dropped}
+    assert "NOT_FOUND not found near this question" in answer.table()
+    assert "检索" in answer.table("zh")
+    assert "NOT_FOUND 检索时没有找到关联" in answer.table("zh")
+
+
+@pytest.mark.spec("4.1")
+def test_every_stage_has_a_chinese_word(item):
+    for stage in Stage:
+        told = (Considered(item=item("tea"), stage=stage),)
+        assert stage.value in table(told)
+        assert stage.value not in table(told, "zh")

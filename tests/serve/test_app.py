@@ -7,11 +7,11 @@ import pytest
 import structlog
 
 from perdure import errors
-from perdure.prompts.reasons import in_words
 from perdure.serve import problems
 from perdure.serve.app import PREFIX, STATUS, status_of
 from perdure.serve.guard import MAX_BODY
 from perdure.types import Reason
+from perdure.types.words import in_words
 
 ANN = {"user_id": "ann"}
 JSON = {"Content-Type": "application/json"}

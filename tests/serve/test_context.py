@@ -41,6 +41,28 @@ def test_an_explained_answer_shows_how_each_score_adds_up(api, learnt):
     assert "pinned" in full["arms"]
 
 
+@pytest.mark.spec("6", "4.1")
+def test_explain_tells_the_way_of_each_memory_and_why_in_both_languages(api):
+    for content, kind in (("对花生过敏", "constraint"), ("住在杭州", "fact"), ("属虎", "fact")):
+        memory = {"user_id": "小林", "content": content, "kind": kind}
+        assert api.post("/memory/items", json=memory).status_code == 201
+    body = {"user_id": "小林", "query": "冰壶的规则是什么？"}
+
+    plain = api.post("/memory/context", json=body).json()
+    full = api.post("/memory/context", json=body | {"explain": True}).json()
+
+    assert plain["considered"] is None
+    assert (full["text"], len(full["kept"])) == (plain["text"], len(plain["kept"]))
+    told = {one["content"]: one for one in full["considered"]}
+    assert len(told) == len(full["kept"]) + len(full["dropped"]) > 1
+    said = [one for one in told.values() if one["stage"] == "said"]
+    assert [one["id"] for one in said] == [kept["id"] for kept in full["kept"]]
+    assert said[0]["places"][0] == {"arm": "pinned", "rank": 1}
+    left = [one for one in told.values() if one["stage"] != "said"]
+    assert {one["reason"] for one in left} <= {"NOT_FOUND", "LOW_SCORE"}
+    assert all(one["why"]["en"].isascii() and not one["why"]["zh"].isascii() for one in left)
+
+
 @pytest.mark.spec("6", "3.1", "9")
 def test_a_receipt_says_what_was_refused_and_belongs_to_one_user(api, learnt):
     receipt = learnt("ann", "Remember that my password is hunter2-Zq81!")

@@ -10,9 +10,9 @@ from rich.table import Table
 from perdure.cli import say
 from perdure.cli.given import Json, Project, User, given, warm, whole
 from perdure.ports import ItemFilter, Page
-from perdure.prompts.reasons import in_words
 from perdure.serve.replies import ContextOut, PageOut
-from perdure.types import Answer, Kind, Status
+from perdure.types import Kind, Status
+from perdure.types.words import in_words
 
 _LISTED = 50
 _MAX_LISTED = 1_000
@@ -46,7 +46,7 @@ def recall(
     scope = given(context).scope(user, project=project)
     with given(context).open() as memory:
         warm(memory)
-        answer = memory.recall(scope, question)
+        answer = memory.recall(scope, question, explain=explain or json)
     if json:
         say.as_json(ContextOut.of(answer, explain=True).model_dump(mode="json"))
         return
@@ -54,24 +54,11 @@ def recall(
         say.console().print(answer.text, soft_wrap=True)
     else:
         say.note("Nothing that is remembered fits this message.")
+    if explain:
+        say.console().print(answer.table(say.language()), markup=False, soft_wrap=True)
+        return
     for missing in answer.degraded:
         say.note(f"{missing.part}: {in_words(missing.reason, say.language())}")
-    if explain:
-        say.console().print(explained(answer))
-
-
-def explained(answer: Answer) -> Table:
-    """Every memory that was considered, best first, and what became of it."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for title in ("score", "kind", "memory", "outcome"):
-        table.add_column(title, overflow="fold")
-    for kept in answer.kept:
-        table.add_row(f"{kept.score.total:.2f}", kept.item.kind, kept.item.content, "said")
-    for dropped in answer.dropped:
-        score = "" if dropped.score is None else f"{dropped.score.total:.2f}"
-        why = in_words(dropped.reason, say.language())
-        table.add_row(score, dropped.item.kind, dropped.item.content, why, style="dim")
-    return table
 
 
 def items(

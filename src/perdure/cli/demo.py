@@ -109,7 +109,6 @@ def _told(played: tuple[Played, ...]) -> dict[str, Any]:
                 "refused": show.refusals(one),
                 "question": one.person.question,
                 "context": ContextOut.of(one.answer, explain=True).model_dump(mode="json"),
-                "not_found": [item.content for item in one.not_found],
                 "timings_ms": {
                     "capture": one.capture_ms,
                     "learn": one.learn_ms,

@@ -52,13 +52,6 @@ class Played:
         return tuple((*turn, receipt) for turn, receipt in zip(turns, self.receipts, strict=True))
 
     @property
-    def not_found(self) -> tuple[MemoryItem, ...]:
-        """What no search found near the question."""
-        looked_at = {kept.item.id for kept in self.answer.kept}
-        looked_at |= {dropped.item.id for dropped in self.answer.dropped}
-        return tuple(item for item in self.learnt if item.id not in looked_at)
-
-    @property
     def models(self) -> tuple[str, ...]:
         """What learnt; ``basic`` is the built-in extractor."""
         return tuple(dict.fromkeys(r.model for r in self.receipts if r.model is not None))
@@ -99,7 +92,7 @@ def play(memory: Memory, person: Person, tell: Callable[[str], None]) -> Played:
     known = _known(memory, me)
     tell("recall")
     asked = time.perf_counter()
-    answer = memory.recall(me, person.question)
+    answer = memory.recall(me, person.question, explain=True)
     answered = time.perf_counter()
     tell("delete")
     doomed = next((kept.item for kept in answer.kept), known[0] if known else None)

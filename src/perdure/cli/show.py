@@ -15,9 +15,9 @@ from perdure.cli.play import Played
 from perdure.cli.script import Person, Talk
 from perdure.cli.words import WORDS, Words
 from perdure.learn.secret import masked
-from perdure.prompts.reasons import in_words
 from perdure.text import Language
 from perdure.types import Answer, MemoryItem, Reason, Role
+from perdure.types.words import in_words
 
 SETTINGS = (
     ("PERDURE_LLM_BASE_URL", "http://127.0.0.1:11434/v1"),
@@ -224,7 +224,6 @@ def _received(console: Console, answer: Answer, words: Words) -> None:
 def _left_out(console: Console, played: Played, words: Words) -> None:
     _heading(console, words.left_out)
     left = [(d.item, in_words(d.reason, words.language)) for d in played.answer.dropped]
-    left += [(item, words.not_found) for item in played.not_found]
     if not left:
         console.print(words.nothing)
         return

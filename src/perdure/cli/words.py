@@ -31,7 +31,6 @@ class Words:
     receives: str
     receives_nothing: str
     left_out: str
-    not_found: str
     """Why a memory was not even looked at."""
     degraded: str
     took: str
@@ -84,7 +83,6 @@ WORDS: Mapping[Language, Words] = {
         receives="What the model receives before it answers",
         receives_nothing="(no text: nothing that is remembered fits)",
         left_out="What was left out, and why",
-        not_found="not found near this question",
         degraded="did not work this time",
         took="How long it took",
         stages={"capture": "capture", "learn": "learn", "recall": "recall"},
@@ -139,7 +137,6 @@ WORDS: Mapping[Language, Words] = {
         receives="模型回答之前收到的内容",
         receives_nothing="（没有内容：已有的记忆都与此无关）",
         left_out="略去了什么，为什么",
-        not_found="检索时没有找到关联",
         degraded="这次没有起作用",
         took="各步用时",
         stages={

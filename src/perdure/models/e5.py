@@ -43,8 +43,8 @@ a full stop changed                                  80   93   96   97   98   99
 ================================================  =====  ===  ===  ===  ===  ===  ===
 
 So ``unrelated`` stands where 92 of 100 wrong memories lie below and 96 of 100 right ones above,
-``answer`` a little above the middle of the right ones, ``topic`` above nearly every unrelated pair, and
-``same`` above every changed detail. No cosine tells a paraphrase from a contradiction."""
+``answer`` a little above the middle of the right ones, ``topic`` above nearly every unrelated pair,
+and ``same`` above every changed detail. No cosine tells a paraphrase from a contradiction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

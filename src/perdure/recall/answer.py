@@ -16,7 +16,7 @@ from perdure.ports import Clock, Database, Embedder, Reranker, VectorIndex
 from perdure.recall.arms import look
 from perdure.recall.budget import fit, passage
 from perdure.recall.course import Course, Late
-from perdure.recall.explain import explained
+from perdure.recall.explain import explained, unfound
 from perdure.recall.find import checked, find
 from perdure.recall.gate import gate
 from perdure.recall.question import Query, asked
@@ -30,6 +30,7 @@ from perdure.recall.topics import topics
 from perdure.text import Language
 from perdure.types import (
     Answer,
+    Dropped,
     Found,
     Message,
     Mode,
@@ -98,7 +99,7 @@ class Recaller:
             at: now.
             mode: what memory may do in this conversation.
             as_of: answer with what was believed then; None: now.
-            explain: tell the way of each memory that was considered.
+            explain: tell the way of each memory that was considered, and what no arm found.
 
         Returns:
             What to say, what not and why. A part that failed is named in ``degraded``; the text is
@@ -172,12 +173,15 @@ class Recaller:
                 said=passage(fitted.episodes),
                 quote_chars=chars,
             )
-        dropped = {
+        dropped: dict[Stage, Sequence[Dropped]] = {
             Stage.BUDGET: fitted.dropped,
             Stage.TOPICS: varied.dropped,
             Stage.GATE: gated.dropped,
             Stage.MERGE: twins,
         }
+        if explain:
+            most = policy.search.explained
+            dropped[Stage.SEARCH] = unfound(arms, ranked, owner.seen, most)
         return replace(
             _NOTHING,
             text=written,

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 
 from perdure.recall.merge import Sighting
 from perdure.recall.rank import Ranked
-from perdure.types import Considered, Dropped, ItemId, MemoryItem, Place, Stage
+from perdure.types import Considered, Dropped, ItemId, MemoryItem, Place, Reason, Stage
+
+_UNRANKED = (Stage.MERGE, Stage.SEARCH)
+"""Where the way of a memory ends before it has a rank."""
 
 
 def explained(
@@ -15,7 +19,9 @@ def explained(
     ranked: Sequence[Ranked],
     dropped: Mapping[Stage, Iterable[Dropped]],
 ) -> tuple[Considered, ...]:
-    """One entry for each memory, best first; rows that another row speaks for stand behind it.
+    """One entry for each memory, best first.
+
+    Rows that another one speaks for stand behind, then those that no arm found.
 
     Args:
         arms: what each arm found, its best first.
@@ -37,11 +43,31 @@ def explained(
             places=tuple(places.get(item.id, alone)),
         )
 
-    twins = [one.item for one in dropped.get(Stage.MERGE, ())]
+    unranked = [one.item for end in _UNRANKED for one in dropped.get(end, ())]
     return (
         *(told(entry.item, entry, rank) for rank, entry in enumerate(ranked, start=1)),
-        *map(told, twins),
+        *map(told, unranked),
     )
+
+
+def unfound(
+    arms: Mapping[str, Sequence[Sighting]],
+    ranked: Sequence[Ranked],
+    seen: Mapping[str, MemoryItem],
+    most: int,
+) -> list[Dropped]:
+    """Memories that could have been said and that no arm found, newest first.
+
+    Args:
+        arms: what each arm found.
+        ranked: everything that was ranked; a road without arms ranks all there is.
+        seen: the active rows that the scope may see, newest first.
+        most: so many at most.
+    """
+    found = {sighting.item.id for some in arms.values() for sighting in some}
+    found |= {entry.item.id for entry in ranked}
+    left = (item for ref, item in seen.items() if ref not in found)
+    return [Dropped(item=item, reason=Reason.NOT_FOUND) for item in islice(left, most)]
 
 
 def ranks(arms: Mapping[str, Sequence[Sighting]]) -> dict[ItemId, list[Place]]:

@@ -40,8 +40,12 @@ def receipt(memory: Door, who: Who, trace: str, query: Annotated[Named, Query()]
 
 @routes.post("/memory/context", summary="Recall what matters for the next message")
 def context(memory: Door, who: Who, body: ContextIn) -> ContextOut:
-    """`text` goes before the model, empty where nothing matters; `degraded` says what failed."""
-    answer = memory.recall(who.scope(body), body.question(), mode=body.mode)
+    """`text` goes before the model, empty where nothing matters; `degraded` says what failed.
+
+    With `explain`, `considered` tells the way of each memory, and `dropped` names those that no
+    arm of the search found.
+    """
+    answer = memory.recall(who.scope(body), body.question(), mode=body.mode, explain=body.explain)
     return ContextOut.of(answer, explain=body.explain)
 
 

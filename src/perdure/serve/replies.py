@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import AliasPath, BaseModel, ConfigDict, Field
+from pydantic import AliasPath, BaseModel, ConfigDict, Field, computed_field
 
 from perdure.types import (
     Action,
@@ -18,9 +18,11 @@ from perdure.types import (
     ReceiptState,
     Role,
     Source,
+    Stage,
     Status,
     VectorStatus,
 )
+from perdure.types.words import in_words
 
 
 def _from(*path: str) -> Any:
@@ -204,6 +206,41 @@ class DegradedOut(Reply):
     reason: Reason
 
 
+class PlaceOut(Reply):
+    """Where one arm of the search put a memory; 1 is its best."""
+
+    arm: str
+    rank: int
+
+
+class WordsOut(Reply):
+    """A reason as a person would say it."""
+
+    en: str
+    zh: str
+
+
+class ConsideredOut(Reply):
+    """A memory that recall considered, and what became of it."""
+
+    id: Annotated[str, _from("item", "id")]
+    kind: Annotated[Kind, _from("item", "kind")]
+    content: Annotated[str, _from("item", "content")]
+    stage: Stage
+    reason: Reason | None
+    score: Annotated[float | None, _from("score", "total")] = None
+    terms: Annotated[dict[str, float] | None, _from("score", "terms")] = None
+    relevance: float
+    places: list[PlaceOut]
+
+    @computed_field
+    def why(self) -> WordsOut | None:
+        """The reason in words."""
+        if self.reason is None:
+            return None
+        return WordsOut(en=in_words(self.reason, "en"), zh=in_words(self.reason, "zh"))
+
+
 class ContextOut(Reply):
     """The text to put before the model, and how it came about."""
 
@@ -214,6 +251,8 @@ class ContextOut(Reply):
     degraded: list[DegradedOut]
     trace: str
     timings_ms: Annotated[dict[str, float], _from("timings")]
+    considered: list[ConsideredOut] | None = None
+    """Best first, then some that no arm found; told on `explain`."""
 
     @classmethod
     def of(cls, answer: Answer, *, explain: bool) -> ContextOut:
@@ -223,6 +262,7 @@ class ContextOut(Reply):
             {name: getattr(answer, name) for name in _ANSWERED} | {"episodes": episodes}
         )
         if not explain:
+            told.considered = None
             for said in told.kept:
                 said.terms = said.arms = None
             for left_out in told.dropped:
@@ -230,7 +270,7 @@ class ContextOut(Reply):
         return told
 
 
-_ANSWERED = ("text", "kept", "dropped", "degraded", "trace", "timings")
+_ANSWERED = ("text", "kept", "dropped", "degraded", "trace", "timings", "considered")
 
 
 class HitOut(Reply):

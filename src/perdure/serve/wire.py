@@ -229,7 +229,10 @@ class ContextIn(Placed):
     query: Text | None = Field(default=None, examples=["Where should we meet for coffee?"])
     messages: list[MessageIn] | None = Field(default=None, examples=[None])
     mode: Mode = Field(default=Mode.ON, description="What memory may do in this conversation.")
-    explain: StrictBool = Field(default=False, description="Say content, score and arms of each.")
+    explain: StrictBool = Field(
+        default=False,
+        description="Say content, score and arms of each, and the way of all that was considered.",
+    )
 
     def question(self) -> str | list[Message]:
         """What is asked.

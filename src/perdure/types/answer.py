@@ -12,6 +12,7 @@ from perdure.types.explained import Considered, Score, table
 from perdure.types.item import MemoryItem
 from perdure.types.reason import Reason
 from perdure.types.said import Role, Utterance
+from perdure.types.words import in_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,16 +76,19 @@ class Answer:
     episodes: tuple[Found, ...] = ()
     """Messages of earlier conversations that the text quotes, where the policy wants them."""
     considered: tuple[Considered, ...] = ()
-    """Every memory that was considered, best first; only where ``explain`` asked for it."""
+    """Every memory that was considered, best first, then some that no arm found; only where
+    ``explain`` asked for it."""
 
     def table(self, language: Language = "en", chars: int = 80) -> str:
         """What became of each memory that was considered, as plain text, one a line.
 
         Args:
-            language: of the headings.
+            language: of headings, stages and reasons.
             chars: characters of a memory that are shown.
         """
-        failed = [f"{one.part}: {one.reason}" for one in self.degraded]
+        failed = [
+            f"{one.part}: {one.reason} {in_words(one.reason, language)}" for one in self.degraded
+        ]
         return "\n".join([table(self.considered, language, chars), *failed])
 
     def as_system(self, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from perdure import text
 from perdure.text import Language
 from perdure.types.item import MemoryItem
 from perdure.types.reason import Reason
+from perdure.types.words import in_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +29,8 @@ class Score:
 class Stage(StrEnum):
     """Where the way of a memory through recall ended."""
 
+    SEARCH = "search"
+    """No arm found it."""
     MERGE = "merge"
     """Another row says the same."""
     GATE = "gate"
@@ -71,6 +74,15 @@ _NOTHING: Mapping[Language, str] = {
     "en": "No memory was considered, or it was not asked for with explain=True.",
     "zh": "没有考虑任何记忆，或者没有用 explain=True 要求说明。",
 }
+_STAGES: Mapping[Stage, str] = {
+    Stage.SEARCH: "检索",
+    Stage.MERGE: "合并",
+    Stage.GATE: "把关",
+    Stage.TOPICS: "话题",
+    Stage.BUDGET: "篇幅",
+    Stage.SAID: "采用",
+}
+"""In Chinese; in English they are their own words."""
 _NUMBERS = frozenset({2})  # columns that are set to the right
 
 
@@ -79,23 +91,23 @@ def table(considered: Iterable[Considered], language: Language = "en", chars: in
 
     Args:
         considered: in the order of the lines; none are said to be none.
-        language: of the headings.
+        language: of headings, stages and reasons.
         chars: characters of a memory that are shown.
     """
-    rows = [_HEADS[language], *(_row(one, chars) for one in considered)]
+    rows = [_HEADS[language], *(_row(one, language, chars) for one in considered)]
     if len(rows) == 1:
         return _NOTHING[language]
     widths = [max(map(text.columns, column)) for column in zip_longest(*rows, fillvalue="")]
     return "\n".join(_line(row, widths) for row in rows)
 
 
-def _row(one: Considered, chars: int) -> tuple[str, ...]:
+def _row(one: Considered, language: Language, chars: int) -> tuple[str, ...]:
     content = " ".join(one.item.content.split())
     short = text.cut(content, chars)
     terms = one.score.terms if one.score is not None else {}
     return (
-        one.stage,
-        one.reason or "",
+        _STAGES[one.stage] if language == "zh" else one.stage,
+        f"{one.reason} {in_words(one.reason, language)}" if one.reason is not None else "",
         f"{one.score.total:.3f}" if one.score is not None and terms else "",
         " ".join(f"{name} {points:.2f}" for name, points in terms.items() if points),
         " ".join(f"{place.arm} {place.rank}" for place in one.places),

@@ -57,6 +57,7 @@ class Reason(StrEnum):
     OVER_TYPE_LIMIT = "OVER_TYPE_LIMIT"
     OVER_BUDGET = "OVER_BUDGET"
     SUSPICIOUS = "SUSPICIOUS"
+    NOT_FOUND = "NOT_FOUND"  # by no arm of the search; told on explain
     # a part of an answer is missing
     SEARCH_FAILED = "SEARCH_FAILED"
     SEARCH_LATE = "SEARCH_LATE"

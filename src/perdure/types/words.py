@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from perdure.text import Language
-from perdure.types import Reason
+from perdure.types.reason import Reason
 
 _WORDS: Mapping[Reason, tuple[str, str]] = {
     # a turn is not learnt from
@@ -60,6 +60,7 @@ _WORDS: Mapping[Reason, tuple[str, str]] = {
     Reason.OVER_TYPE_LIMIT: ("enough of this kind", "这一类已经够多"),
     Reason.OVER_BUDGET: ("no room left", "篇幅不够"),
     Reason.SUSPICIOUS: ("reads like an instruction", "读起来像指令"),
+    Reason.NOT_FOUND: ("not found near this question", "检索时没有找到关联"),
     # a part of an answer is missing
     Reason.SEARCH_FAILED: ("the search failed", "检索失败"),
     Reason.SEARCH_LATE: ("the search took too long", "检索超时"),
