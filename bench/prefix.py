@@ -2,8 +2,10 @@
 
 Conversations of fifty turns, the same questions in several orders, in English and in Chinese, with
 one person of thirty-six memories; every ten turns one more is remembered: a constraint, a
-preference, a fact, a plan. A turn is unchanged if its text begins with the whole pinned part of the
-turn before: head, constraints and sure preferences.
+preference, a fact, a plan. A turn is unchanged if its text begins with the pinned part of the turn
+before: head, constraints and sure preferences. Five preferences are pinned, and five are said:
+where a question asks for another one, the last of them yields its place, so that it belongs to the
+question's part. The figure that counts it, too, is called ``whole``.
 
     python bench/prefix.py [--json FILE] [--quick]
 """
@@ -17,7 +19,7 @@ from typing import Any
 
 from measures import arguments, report
 from notes import LANGUAGES, Note, listed, notes, opened, remember
-from perdure import Answer, Kind, Memory, Scope
+from perdure import ASSISTANT, Answer, Kind, Memory, Scope
 from perdure.types import Kept
 
 BOUND = 95.0
@@ -53,7 +55,7 @@ def converse(memory: Memory, language: str, turns: int, order: int) -> dict[str,
             if (note.said[language] in sure or note.kind is Kind.CONSTRAINT) is certain
         ]
         remember(memory, scope, said, **(SURE if certain else {}))
-    unchanged, shares, news = [], [], 0
+    unchanged, whole, shares, news = [], [], [], 0
     before: Answer | None = None
     for turn, question in enumerate(questions(every, language, turns, order)):
         if turn and turn % EVERY == 0 and later:
@@ -64,11 +66,13 @@ def converse(memory: Memory, language: str, turns: int, order: int) -> dict[str,
         assert not answer.degraded, answer.degraded
         if before is not None:
             unchanged.append(answer.text.startswith(pinned_part(before)))
+            whole.append(answer.text.startswith(pinned_part(before, yielding=0)))
             shares.append(common(before.text, answer.text) / len(before.text))
         before = answer
     return {
         "turns": len(unchanged),
         "unchanged": round(100 * mean(unchanged), 1),
+        "whole": round(100 * mean(whole), 1),
         "prefix_share": round(100 * mean(shares), 1),
         "memories": len(listed(memory, scope)),
         "new_memories": news,
@@ -81,12 +85,19 @@ def common(one: str, other: str) -> int:
     return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
-def pinned_part(answer: Answer) -> str:
-    """The text up to the last line of a pinned memory."""
+def pinned_part(answer: Answer, yielding: int = 1) -> str:
+    """The text up to the last line of a pinned memory that is said whatever the question.
+
+    Args:
+        answer: with its text.
+        yielding: lines of pinned preferences that do not count where those fill their limit.
+    """
     lines = answer.text.splitlines(keepends=True)
     pinned = {f"- {kept.item.content}" for kept in answer.kept if is_pinned(kept)}
-    last = max(place for place, line in enumerate(lines) if line.strip() in pinned)
-    return "".join(lines[: last + 1])
+    places = [place for place, line in enumerate(lines) if line.strip() in pinned]
+    sure = sum(is_pinned(kept) and kept.item.kind is Kind.PREFERENCE for kept in answer.kept)
+    full = sure == ASSISTANT.budget.preference
+    return "".join(lines[: places[-1 - yielding * full] + 1])
 
 
 def is_pinned(kept: Kept) -> bool:
@@ -105,14 +116,16 @@ def main() -> int:
             for language in LANGUAGES
         }
     share = mean(one["unchanged"] for one in found.values())
-    report({**found, "unchanged": round(share, 1), "bound": BOUND}, given.json)
+    whole = mean(one["whole"] for one in found.values())
+    shares = {"unchanged": round(share, 1), "whole": round(whole, 1), "bound": BOUND}
+    report({**found, **shares}, given.json)
     for name, one in found.items():
         print(
             f"{name}: {one['turns']} turns, {one['new_memories']} new memories; the pinned "
-            f"part stayed in {one['unchanged']:.1f} %, {one['prefix_share']:.0f} % of a text is "
-            "the same as before"
+            f"part stayed in {one['unchanged']:.1f} %, with the line that yields in "
+            f"{one['whole']:.1f} %; {one['prefix_share']:.0f} % of a text is the same as before"
         )
-    print(f"unchanged {share:.1f} % (bound {BOUND:.0f})")
+    print(f"unchanged {share:.1f} % (bound {BOUND:.0f}), with the line that yields {whole:.1f} %")
     return 0 if share >= BOUND or given.quick else 1
 
 

@@ -213,10 +213,8 @@ def test_the_text_stays_byte_for_byte_the_same_while_the_memories_do(world):
 def test_what_is_pinned_stands_first_and_the_questions_part_last(world):
     """While the memories stay the same, every text begins with the same pinned part.
 
-    Where a place of the preferences is left to the question: with all of them pinned, a searched
-    one that ranks higher pushes one out.
+    Of five pinned preferences the last stands last, and yields to one that the question asks for.
     """
-    room = ASSISTANT.but(search=ASSISTANT.search.but(pinned_preferences=4))
     world.knows("Tea is served at five", kind=Kind.PREFERENCE, confidence=0.5, age=99)
     world.knows("Boat trips start at six", kind=Kind.PREFERENCE, confidence=0.5, age=98)
     for number in range(5):
@@ -224,11 +222,11 @@ def test_what_is_pinned_stands_first_and_the_questions_part_last(world):
         world.knows(f"Likes thing {number}", kind=Kind.PREFERENCE, **sure)
         world.knows(f"Rule {number}", kind=Kind.CONSTRAINT, age=10 * number)
 
-    asked = ("tea at five", "boat trips", "!")
-    tea, boat, idle = (world.asks(question, policy=room).text for question in asked)
+    tea, boat, idle = (world.asks(asked).text for asked in ("tea at five", "boat trips", "!"))
 
-    pinned = idle.removesuffix("\n</memory>")
+    pinned, last = idle.removesuffix("\n</memory>").rsplit("\n", 1)
     assert pinned.splitlines()[-4:] == [f"- Likes thing {number}" for number in (4, 3, 2, 1)]
+    assert last == "- Likes thing 0"
     assert tea.removeprefix(pinned) == "\n- Tea is served at five\n</memory>"
     assert boat.removeprefix(pinned) == "\n- Boat trips start at six\n</memory>"
 

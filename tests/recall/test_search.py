@@ -100,7 +100,7 @@ def test_words_add_to_meaning_and_speak_alone_where_vectors_are_down():
 
 @pytest.mark.spec("4.3")
 def test_constraints_come_first_then_sure_preferences_by_importance(item):
-    """D 1: unexpired constraints, then preferences with confidence >= 0.8, within their limit."""
+    """D 1: unexpired constraints, then preferences with confidence >= 0.8 up to their limit."""
     rules = [item(f"rule {n}", n, kind=Kind.CONSTRAINT, confidence=0.1) for n in (1, 2)]
     late = item("late", 3, kind=Kind.CONSTRAINT, expires_at=NOW)
     likes = [item(f"like {n}", 10 + n, kind=Kind.PREFERENCE, importance=n / 10) for n in range(7)]

@@ -88,7 +88,11 @@ def best(relevance: Mapping[str, float], limit: int | None = None) -> list[str]:
 
 
 def pinned(items: Iterable[MemoryItem], at: datetime, policy: Policy) -> list[MemoryItem]:
-    """What comes whatever the question: unexpired constraints, then sure preferences. D 1."""
+    """What comes whatever the question: unexpired constraints, then sure preferences. D 1.
+
+    Where preferences fill their limit, the last one chosen yields to one that the question asks
+    for and that ranks higher. It stands last of them, so that the text before it stays the same.
+    """
     knobs, limits = policy.search, (policy.budget.preference, policy.search.pinned_preferences)
     most = min(limit for limit in limits if limit is not None)
     alive = items

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -21,9 +22,10 @@ def topics(
 ) -> Sifted:
     """Drop what repeats a better ranked memory, or says too much on its topic.
 
-    A topic is opened by its best ranked memory; others join the first one that they are close to.
-    Pinned memories are never dropped, but they count. A memory without a vector is a topic of its
-    own.
+    A topic is opened by its best ranked searched memory; others join the first one that they are
+    close to. Pinned memories are never dropped. What they say is said, and they count on a topic,
+    but one place of each topic is the question's, however many of them there are. A memory
+    without a vector is a topic of its own.
 
     Args:
         ranked: best first.
@@ -31,30 +33,28 @@ def topics(
         similarity: what the cosines of their embedder mean.
         policy: how many memories a topic may have.
     """
-    if not policy.enabled or len(ranked) < 2:  # noqa: PLR2004 - one memory cannot repeat itself
+    searched = [entry for entry in ranked if not entry.pinned]
+    if not policy.enabled or not searched or len(ranked) == 1:
         return Sifted(tuple(ranked))
-    close = _cosines([vectors.get(entry.item.id) for entry in ranked])
+    parts = [vectors.get(entry.item.id) for entry in searched]
+    pins = [vectors.get(entry.item.id) for entry in ranked if entry.pinned]
+    close, pinned = _cosines(parts, parts), _cosines(parts, pins)
+    said_by_pins = (pinned >= similarity.same).any(axis=1)
+    room = np.maximum(policy.per_topic - (pinned >= similarity.topic).sum(axis=1), 1)
+    if not policy.per_topic:
+        room[:] = 0
     said: list[int] = []
-    topic_of: dict[int, int] = {}
-    sizes: dict[int, int] = {}
-    repeats: set[int] = set()
-    order = sorted(range(len(ranked)), key=lambda place: not ranked[place].pinned)
-    for place in order:
-        topic = next(
-            (topic_of[other] for other in said
-             if topic_of[other] == other and close[place, other] >= similarity.topic),
-            place,
-        )  # fmt: skip
-        same = any(close[place, other] >= similarity.same for other in said)
-        if not ranked[place].pinned and (same or sizes.get(topic, 0) >= policy.per_topic):
-            repeats.add(place)
-            continue
-        said.append(place)
-        topic_of[place] = topic
-        sizes[topic] = sizes.get(topic, 0) + 1
+    sizes: Counter[int] = Counter()
+    for place in range(len(searched)):
+        topic = next((first for first in sizes if close[place, first] >= similarity.topic), place)
+        same = said_by_pins[place] or (close[place, said] >= similarity.same).any()
+        if not same and sizes[topic] < room[topic]:
+            said.append(place)
+            sizes[topic] += 1
+    kept = {searched[place].item.id for place in said}
     return Sifted(
-        kept=tuple(entry for place, entry in enumerate(ranked) if place not in repeats),
-        dropped=tuple(_repeat(entry) for place, entry in enumerate(ranked) if place in repeats),
+        kept=tuple(entry for entry in ranked if entry.pinned or entry.item.id in kept),
+        dropped=tuple(_repeat(entry) for entry in searched if entry.item.id not in kept),
     )
 
 
@@ -62,18 +62,26 @@ def _repeat(entry: Ranked) -> Dropped:
     return entry.dropped(Reason.DUP_TOPIC)
 
 
-def _cosines(parts: Sequence[Vectors | None]) -> NDArray[np.float32]:
+def _cosines(
+    left: Sequence[Vectors | None], right: Sequence[Vectors | None]
+) -> NDArray[np.float32]:
     """Of every two memories, the cosine of their closest parts; -1 where a vector is missing.
 
-    Shape (memories, memories).
+    Shape (left, right).
     """
-    result = np.full((len(parts), len(parts)), -1.0, dtype=np.float32)
-    known = [place for place, rows in enumerate(parts) if rows is not None and len(rows)]
-    if known:
-        rows = [part for part in (parts[place] for place in known) if part is not None]
-        stacked = np.concatenate(rows)
-        starts = np.cumsum([0, *(len(part) for part in rows[:-1])])
-        gram = stacked @ stacked.T
-        closest = np.maximum.reduceat(np.maximum.reduceat(gram, starts, axis=0), starts, axis=1)
-        result[np.ix_(known, known)] = closest
+    result = np.full((len(left), len(right)), -1.0, dtype=np.float32)
+    known, rows, starts = _stacked(left)
+    others, columns, ends = _stacked(right)
+    if known and others:
+        gram = rows @ columns.T
+        closest = np.maximum.reduceat(np.maximum.reduceat(gram, starts, axis=0), ends, axis=1)
+        result[np.ix_(known, others)] = closest
     return result
+
+
+def _stacked(parts: Sequence[Vectors | None]) -> tuple[list[int], Vectors, NDArray[np.intp]]:
+    """Who has vectors, these below each other, and the row where each begins."""
+    known = [place for place, rows in enumerate(parts) if rows is not None and len(rows)]
+    rows = [part for part in (parts[place] for place in known) if part is not None]
+    starts = np.cumsum([0, *(len(part) for part in rows[:-1])])
+    return known, np.concatenate(rows) if rows else np.empty((0, 0), np.float32), starts
