@@ -175,6 +175,13 @@ class DatabaseUnavailable(Unavailable):
     zh = "数据库没有响应。"
 
 
+class VectorsUnavailable(Unavailable):
+    """The vector index does not answer."""
+
+    code = "vectors_unavailable"
+    zh = "向量索引没有响应。"
+
+
 # ── the deployment must change ───────────────────────────────────────────────────────────────────
 
 

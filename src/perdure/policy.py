@@ -35,6 +35,7 @@ class ItemPolicy(Group):
     channel_projects: tuple[str, ...] = ()  # patterns of project keys that count as none
     expires: bool = True  # may memories expire at all?
     corrected_importance: float = 1.0  # of what its user corrected, so that it comes first
+    vector_wait_s: float = 2.0  # a person's hand waits so long for the embedder, then a job does it
     origin_messages: int = 50  # source messages remembered of one memory; the latest
 
     def project(self, key: str | None) -> str | None:
@@ -287,10 +288,11 @@ class JobsPolicy(Group):
     lease_s: float = 30.0  # a worker that is silent for so long has died
     poll_s: float = 1.0  # an idle worker looks again after this
     keep_finished_s: int = 7 * 86_400  # finished jobs are kept as receipts for so long
-    busy_max_s: float = 86_400.0  # waiting on a busy model does not use up tries for so long
+    busy_max_s: float = 86_400.0  # a busy model or index does not use up tries for so long
     upkeep_s: float = 60.0  # finished jobs and dead workers' leases are looked after this often
     cleanup_s: float = 3_600.0  # whose memories need cleaning is asked this often; 0: never
     reconcile_s: float = 3_600.0  # whose vectors or terms need repair is asked so; 0: never
+    sweep_s: float = 86_400.0  # a vector index outside SQL is compared with it so often; 0: never
     repair_batch: int = 100  # memories or messages whose vectors are made anew in one job
 
 

@@ -557,6 +557,9 @@ class VectorEntry:
     ref: str
     """Id of the memory, or ``seq`` of the message as a text."""
     vectors: Vectors
+    """None at all: they are kept elsewhere, and this notes that they are."""
+    stamp: str = ""
+    """Fingerprint of the text they were made of; empty where that never changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -581,12 +584,24 @@ class VectorTable(Protocol):
         """All of one owner, ordered by ref."""
         ...
 
-    def refs(self, scope: Scope, corpus: Corpus) -> set[str]:
-        """What has vectors, whatever the model."""
+    def refs(self, scope: Scope, corpus: Corpus, model: str | None = None) -> set[str]:
+        """What has vectors of this model; None: of any."""
         ...
 
     def remove(self, scope: Scope, corpus: Corpus, refs: Collection[str]) -> int:
         """Delete, whatever the model."""
+        ...
+
+    def forget(self, model: str) -> None:
+        """Delete all vectors of a model, whoever's."""
+        ...
+
+    def dimension(self, model: str) -> int | None:
+        """Numbers in a vector of this model, whoever's; None where there is none."""
+        ...
+
+    def lacking(self, model: str, than: str) -> bool:
+        """Has anybody a text with vectors of ``than`` and none of ``model``?"""
         ...
 
 
@@ -800,16 +815,24 @@ class Hit:
 class VectorIndex(Protocol):
     """Finds an owner's texts by meaning. A projection of SQL that can be rebuilt."""
 
+    model: str
+    """What stands at its vectors in SQL; the same embedder's elsewhere have another name."""
+
     def upsert(
         self, tx: Transaction, scope: Scope, corpus: Corpus, entries: Sequence[VectorEntry]
     ) -> None:
-        """Replace the vectors of these refs."""
+        """Replace the vectors of these refs; of an `Outside` index, note that it has them."""
         ...
 
     def search(
         self, tx: Transaction, scope: Scope, corpus: Corpus, query: Vector, limit: int
     ) -> list[Hit]:
-        """The nearest texts by cosine, best first, one hit a ref; unbound by visibility."""
+        """The nearest texts by cosine, best first, one hit a ref; unbound by visibility.
+
+        Raises:
+            VectorsUnavailable: it does not answer now.
+            Misconfigured: the query has another length than the stored vectors.
+        """
         ...
 
     def get(
@@ -818,10 +841,100 @@ class VectorIndex(Protocol):
         """The stored vectors of these refs."""
         ...
 
-    def refs(self, tx: Transaction, scope: Scope, corpus: Corpus) -> set[str]:
-        """What of the owner it can find."""
+    def refs(self, tx: Transaction, scope: Scope, corpus: Corpus) -> dict[str, str]:
+        """What of the owner it can find, each with the stamp of its text as far as it is known."""
         ...
 
     def remove(self, tx: Transaction, scope: Scope, corpus: Corpus, refs: Collection[str]) -> None:
+        """Delete; from an `Outside` index that is done soon after the commit."""
+        ...
+
+
+@runtime_checkable
+class Outside(Protocol):
+    """A vector index that is no part of the transaction.
+
+    Jobs write to it, and then note in SQL that they did; until then rows say that they wait.
+    """
+
+    def answers(self) -> bool:
+        """Does it answer now? It is asked, unless it did not answer a moment ago."""
+        ...
+
+    def send(self, scope: Scope, corpus: Corpus, entries: Sequence[VectorEntry]) -> None:
+        """Replace the vectors of these refs there.
+
+        Raises:
+            VectorsUnavailable: it does not answer now.
+        """
+        ...
+
+    def discard(self, scope: Scope, corpus: Corpus, refs: Collection[str]) -> None:
+        """Delete there, now.
+
+        Raises:
+            VectorsUnavailable: it does not answer now.
+        """
+        ...
+
+    def clear(self) -> None:
+        """Delete everything there, whoever's.
+
+        Raises:
+            VectorsUnavailable: it does not answer now.
+        """
+        ...
+
+
+class VectorHost(Protocol):
+    """Keeps vectors of one model outside SQL, each behind its owner's wall."""
+
+    name: str
+    """For example ``milvus``."""
+
+    def ping(self) -> None:
+        """Do nothing, if it answers.
+
+        Raises:
+            VectorsUnavailable: it does not; so say all that follow.
+        """
+        ...
+
+    def write(self, scope: Scope, corpus: Corpus, entries: Sequence[VectorEntry]) -> None:
+        """Replace the vectors of these refs."""
+        ...
+
+    def search(self, scope: Scope, corpus: Corpus, query: Vector, limit: int) -> list[Hit]:
+        """The nearest texts by cosine, best first, one hit a ref; the best part speaks."""
+        ...
+
+    def get(self, scope: Scope, corpus: Corpus, refs: Collection[str]) -> dict[str, Vectors]:
+        """The stored vectors of these refs."""
+        ...
+
+    def refs(self, scope: Scope, corpus: Corpus) -> dict[str, str]:
+        """Everything of the owner, each with its stamp."""
+        ...
+
+    def remove(self, scope: Scope, corpus: Corpus, refs: Collection[str]) -> None:
         """Delete."""
+        ...
+
+    def clear(self) -> None:
+        """Delete everything of the model, whoever's."""
+        ...
+
+    def close(self) -> None:
+        """Give the connections back."""
+        ...
+
+
+class Handover(Protocol):
+    """Vectors that still answer while those of another embedder are being made."""
+
+    embedder: Embedder
+    index: VectorIndex
+
+    def done(self) -> bool:
+        """Can all that these find be found by the others? Never goes back to False."""
         ...

@@ -85,7 +85,7 @@ class Workshop:
 
     def refs(self, corpus, scope=ANN):
         with self.database.read() as tx:
-            return tx.fulltext.refs(scope, corpus), self.index.refs(tx, scope, corpus)
+            return tx.fulltext.refs(scope, corpus), set(self.index.refs(tx, scope, corpus))
 
     def by_meaning(self, words):
         with self.database.read() as tx:

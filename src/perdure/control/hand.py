@@ -5,20 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from queue import Empty, Queue
+from threading import Thread
+from typing import TypeVar
 
 import numpy as np
 
 from perdure import text
 from perdure.control.cleanup import past, scrub
-from perdure.errors import Duplicate, LimitReached, NotFound, Rejected, Unavailable
+from perdure.errors import (
+    Duplicate,
+    LimitReached,
+    NotFound,
+    PerdureError,
+    Rejected,
+    Unavailable,
+)
 from perdure.learn.capacity import oldest_first
 from perdure.policy import Policy
 from perdure.ports import (
     Clock,
     Corpus,
     Database,
+    EmbedAction,
     Embedder,
     ItemFilter,
+    Outside,
     Transaction,
     Vector,
     VectorEntry,
@@ -40,6 +52,8 @@ from perdure.types import (
     new_id,
 )
 
+Found = TypeVar("Found")
+
 ACTIVE = ItemFilter(statuses=frozenset({Status.ACTIVE}))
 """What a list shows when nothing else is asked for."""
 
@@ -58,15 +72,16 @@ class Hand:
         """Now, and in any case after the row's last change, so that a change is always seen."""
         return just_after(self.clock(), old.updated_at)
 
-    def _vector(self, content: str) -> Vector | None:
-        """The vector of a new content, made before any transaction; None if that must wait."""
-        if self.embedder is None:
+    def _vector(self, content: str, policy: Policy, action: EmbedAction = "add") -> Vector | None:
+        """The vector of a new content, made before any transaction; None if a job makes it.
+
+        Nobody waits long for an embedder, nor for an index outside of the transaction.
+        """
+        embedder = self.embedder
+        if embedder is None or self.index is None or isinstance(self.index, Outside):
             return None
-        try:
-            vectors = self.embedder.embed([content], "add")
-        except Unavailable:
-            return None
-        return np.asarray(vectors[0], dtype=np.float32)
+        vectors = in_time(lambda: embedder.embed([content], action), policy.item.vector_wait_s)
+        return None if vectors is None else np.asarray(vectors[0], dtype=np.float32)
 
     def _delete(
         self, tx: Transaction, old: MemoryItem, policy: Policy, reason: str = "by hand"
@@ -111,6 +126,7 @@ class Hand:
     def _project(self, tx: Transaction, new: MemoryItem, vector: Vector | None) -> None:
         scope = owner(new)
         tx.fulltext.index(scope, Corpus.MEMORIES, {new.id: text.terms(new.content)})
+        tx.vectors.remove(scope, Corpus.MEMORIES, [new.id])  # of what it said before, of any model
         if vector is not None and self.index is not None:
             vectors = vector[np.newaxis, :]
             self.index.upsert(
@@ -118,10 +134,30 @@ class Hand:
             )
             tx.items.mark_vectors(scope, [new.id], VectorStatus.SYNCED)
             return
-        if self.index is not None:  # nobody is to find it by what it said before
-            self.index.remove(tx, scope, Corpus.MEMORIES, [new.id])
         if self.embedder is not None:
             tx.jobs.promise(embed_later(new), new.updated_at)
+
+
+def in_time(ask: Callable[[], Found], seconds: float) -> Found | None:
+    """What an embedder answers within so long; None if it is late or away. It may end by itself."""
+    answered: Queue[Found | PerdureError] = Queue()
+
+    def run() -> None:
+        try:
+            answered.put(ask())
+        except PerdureError as error:
+            answered.put(error)
+
+    Thread(target=run, name="perdure-hand", daemon=True).start()
+    try:
+        answer = answered.get(timeout=seconds)
+    except Empty:
+        return None
+    if isinstance(answer, Unavailable):
+        return None
+    if isinstance(answer, PerdureError):
+        raise answer
+    return answer
 
 
 def owner(item: MemoryItem) -> Scope:

@@ -131,7 +131,7 @@ class Items(Hand):
             updated_at=at,
             **checked_fields(about, policy.item),
         )
-        vector = self._vector(content)
+        vector = self._vector(content, policy)
         with self.database.begin(scope) as tx:
             old = tx.items.by_hash(scope, hashed)
             if old is not None and gone_for_good(old, policy, at):
@@ -184,7 +184,7 @@ class Items(Hand):
         if content is None and not about:
             raise Rejected("Nothing to change.", field="content")
         statement = None if content is None else checked_content(content, policy.item)
-        vector = self._vector(statement) if statement is not None else None
+        vector = self._vector(statement, policy, "update") if statement is not None else None
         with self.database.begin(scope) as tx:
             old = known(tx, scope, item)
             if shown is not None and aware(shown, "shown") != old.updated_at:

@@ -88,7 +88,10 @@ class Verdicts(Hand):
     def _correction(self, text: str | None, trace: Trace, policy: Policy) -> _Correction:
         statement = checked_content(text, policy.item, "text")
         return _Correction(
-            statement=statement, vector=self._vector(statement), trace=trace, policy=policy
+            statement=statement,
+            vector=self._vector(statement, policy, "update"),
+            trace=trace,
+            policy=policy,
         )
 
     def _correct(self, tx: Transaction, old: MemoryItem, correction: _Correction) -> MemoryItem:

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
-from perdure.errors import Corrupt, ModelBusy, PerdureError, Rejected, TooMany, Unavailable
+from perdure.errors import (
+    Corrupt,
+    ModelBusy,
+    PerdureError,
+    Rejected,
+    TooMany,
+    Unavailable,
+    VectorsUnavailable,
+)
 from perdure.policy import JobsPolicy
 from perdure.ports import Transaction
 from perdure.types import Job
@@ -54,8 +62,9 @@ def verdict(
     asked = min(asked or 0.0, policy.retry_after_max_s)
     wait = timedelta(seconds=max(backoff(job.retry_count, policy, luck), asked))
     busy = isinstance(failure, ModelBusy | TooMany)
-    if busy and at < (job.created_at or at) + timedelta(seconds=policy.busy_max_s):
-        return Again(at=at + wait, counts=False, pause=True)
+    spared = busy or isinstance(failure, VectorsUnavailable)  # which rest by themselves
+    if spared and at < (job.created_at or at) + timedelta(seconds=policy.busy_max_s):
+        return Again(at=at + wait, counts=False, pause=busy)
     if job.retry_count >= job.max_retry:
         return Dead()
     return Again(at=at + wait, counts=True, pause=busy)

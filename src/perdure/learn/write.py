@@ -10,7 +10,7 @@ from perdure.errors import Duplicate
 from perdure.learn.groups import Group
 from perdure.learn.plan import Plan
 from perdure.policy import Policy
-from perdure.ports import Corpus, Transaction, VectorEntry, VectorIndex, Vectors
+from perdure.ports import Corpus, Outside, Transaction, VectorEntry, VectorIndex, Vectors
 from perdure.types import (
     Action,
     Actor,
@@ -214,12 +214,16 @@ class Writing:
         return just_after(self.at, old.updated_at)
 
     def _vectors(self, content: str) -> Vectors | None:
-        return self.plan.vectors.get(content) if self.index is not None else None
+        """What is written in this transaction; an index outside of it is written by a job."""
+        here = self.index is not None and not isinstance(self.index, Outside)
+        return self.plan.vectors.get(content) if here else None
 
     def _project(self, item: MemoryItem) -> None:
         """The row's search terms, and its vector or the promise of one."""
         owner = self.plan.owner
         self.tx.fulltext.index(owner, Corpus.MEMORIES, {item.id: text.terms(item.content)})
+        if item.updated_at > item.created_at:  # of what it said before, of any model
+            self.tx.vectors.remove(owner, Corpus.MEMORIES, [item.id])
         vectors = self._vectors(item.content)
         if self.index is not None and vectors is not None:
             entry = VectorEntry(ref=item.id, vectors=vectors)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import numpy as np
-from sqlalchemy import Connection, bindparam, delete, select
+from sqlalchemy import Connection, bindparam, delete, exists, select
 
 from perdure.errors import Corrupt
 from perdure.ports import Corpus, VectorEntry, VectorRows
@@ -29,6 +29,21 @@ _READ = (
     .order_by(vectors.c.ref)
 )
 _REFS = select(vectors.c.ref).where(*_OWNER).distinct()
+_REFS_OF = _REFS.where(vectors.c.model == bindparam("of_model"))
+_FORGET = delete(vectors).where(vectors.c.model == bindparam("of_model"))
+_DIMENSION = select(vectors.c.dimension).where(vectors.c.model == bindparam("of_model")).limit(1)
+_OTHER = vectors.alias("other")
+_LACKING = (
+    select(vectors.c.ref)
+    .where(
+        vectors.c.model == bindparam("than"),
+        ~exists().where(
+            *(_OTHER.c[key] == vectors.c[key] for key in ("namespace", "user_id", "corpus", "ref")),
+            _OTHER.c.model == bindparam("of_model"),
+        ),
+    )
+    .limit(1)
+)
 _REMOVE = delete(vectors).where(*_OWNER, vectors.c.ref.in_(bindparam("refs", expanding=True)))
 
 
@@ -80,10 +95,12 @@ class SqlVectors:
             refs=refs, matrix=matrix.reshape(len(refs), dimension).astype(np.float32, copy=False)
         )
 
-    def refs(self, scope: Scope, corpus: Corpus) -> set[str]:
-        """What has vectors, whatever the model."""
-        owner = {**whose(scope), "in_corpus": corpus.value}
-        return set(self._connection.execute(_REFS, owner).scalars())
+    def refs(self, scope: Scope, corpus: Corpus, model: str | None = None) -> set[str]:
+        """What has vectors of this model; None: of any."""
+        wanted = {**whose(scope), "in_corpus": corpus.value}
+        if model is None:
+            return set(self._connection.execute(_REFS, wanted).scalars())
+        return set(self._connection.execute(_REFS_OF, {**wanted, "of_model": model}).scalars())
 
     def remove(self, scope: Scope, corpus: Corpus, refs: Collection[str]) -> int:
         """Delete, whatever the model. Returns how many rows went."""
@@ -95,3 +112,16 @@ class SqlVectors:
         if gone:
             self._users.changed(scope, corpus)
         return gone
+
+    def forget(self, model: str) -> None:
+        """Delete all vectors of a model, whoever's."""
+        self._connection.execute(_FORGET, {"of_model": model})
+
+    def dimension(self, model: str) -> int | None:
+        """Numbers in a vector of this model, whoever's; None where there is none."""
+        return self._connection.execute(_DIMENSION, {"of_model": model}).scalar()
+
+    def lacking(self, model: str, than: str) -> bool:
+        """Has anybody a text with vectors of ``than`` and none of ``model``?"""
+        found = self._connection.execute(_LACKING, {"of_model": model, "than": than})
+        return found.first() is not None

@@ -1,17 +1,30 @@
-"""Models that are none: a chat model that answers by script, an embedder that counts words."""
+"""Models that are none: a chat model that answers by script, an embedder that counts words; and a
+host of vectors that can go away."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from threading import Lock
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from perdure import text
-from perdure.ports import EmbedAction, Question, Reply, Similarity, Vector, Vectors
+from perdure.errors import Misconfigured, VectorsUnavailable
+from perdure.ports import (
+    Corpus,
+    EmbedAction,
+    Hit,
+    Question,
+    Reply,
+    Similarity,
+    Vector,
+    VectorEntry,
+    Vectors,
+)
+from perdure.types import Scope
 
 Line: TypeAlias = str | Mapping[str, Any] | Sequence[Any] | Reply | Exception
 """One answer: a text, something to be written as JSON, a whole reply, or an error to raise."""
@@ -105,6 +118,68 @@ def word_vector(said: str, dimension: int) -> Vector:
         row[0] = 1.0
     even: Vector = row / np.linalg.norm(row)
     return even
+
+
+class FakeHost:
+    """A `ports.VectorHost` in a dict, which can go away and come back."""
+
+    name = "fake"
+
+    def __init__(self) -> None:
+        self.away = False
+        self.asked = 0
+        """How often anybody asked, answered or not."""
+        self._rows: dict[tuple[str, str, Corpus], dict[str, VectorEntry]] = {}
+        self._lock = Lock()
+
+    def ping(self) -> None:
+        """Do nothing, if it answers."""
+        self._of(Scope(user="nobody"), Corpus.MEMORIES)
+
+    def write(self, scope: Scope, corpus: Corpus, entries: Sequence[VectorEntry]) -> None:
+        """Replace the vectors of these refs."""
+        rows = self._of(scope, corpus)
+        rows.update((entry.ref, entry) for entry in entries)
+
+    def search(self, scope: Scope, corpus: Corpus, query: Vector, limit: int) -> list[Hit]:
+        """The nearest texts by cosine, best first, one hit a ref; the best part speaks."""
+        best: dict[str, float] = {}
+        for ref, entry in self._of(scope, corpus).items():
+            if entry.vectors.shape[1] != len(query):
+                raise Misconfigured(f"{len(query)} numbers; stored are {entry.vectors.shape[1]}.")
+            best[ref] = float(np.clip((entry.vectors @ query).max(), 0.0, 1.0))
+        nearest = sorted(best, key=lambda ref: (-best[ref], ref))[:limit]
+        return [Hit(ref=ref, similarity=best[ref]) for ref in nearest]
+
+    def get(self, scope: Scope, corpus: Corpus, refs: Collection[str]) -> dict[str, Vectors]:
+        """The stored vectors of these refs."""
+        rows = self._of(scope, corpus)
+        return {ref: rows[ref].vectors for ref in refs if ref in rows}
+
+    def refs(self, scope: Scope, corpus: Corpus) -> dict[str, str]:
+        """Everything of the owner, each with its stamp."""
+        return {ref: entry.stamp for ref, entry in self._of(scope, corpus).items()}
+
+    def remove(self, scope: Scope, corpus: Corpus, refs: Collection[str]) -> None:
+        """Delete."""
+        rows = self._of(scope, corpus)
+        for ref in refs:
+            rows.pop(ref, None)
+
+    def clear(self) -> None:
+        """Delete everything."""
+        self.ping()
+        self._rows.clear()
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+    def _of(self, scope: Scope, corpus: Corpus) -> dict[str, VectorEntry]:
+        with self._lock:
+            self.asked += 1
+            if self.away:
+                raise VectorsUnavailable
+            return self._rows.setdefault((*scope.owner, corpus), {})
 
 
 class WordEmbedder:

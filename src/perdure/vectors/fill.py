@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from perdure import text
-from perdure.errors import Rejected, Unavailable
+from perdure.errors import Rejected, Unavailable, VectorsUnavailable
 from perdure.jobs.job import Effect
 from perdure.policy import CapturePolicy
 from perdure.ports import (
@@ -17,6 +17,7 @@ from perdure.ports import (
     Database,
     EmbedAction,
     Embedder,
+    Outside,
     Transaction,
     VectorEntry,
     VectorIndex,
@@ -28,11 +29,12 @@ from perdure.types import (
     MemoryItem,
     Promise,
     Role,
-    Scope,
     Status,
     Utterance,
     VectorStatus,
 )
+
+_Made: TypeAlias = Mapping[Corpus, Sequence[VectorEntry]]
 
 _SPOKEN = frozenset({Role.USER, Role.ASSISTANT})
 _WORDS = "words"
@@ -61,8 +63,9 @@ class Filler:
 
     The payload names memories, ``{"items": [ids]}``, messages by place, ``{"messages": [seqs]}``,
     or the messages of one capture, ``{"conversation": id, "trace": trace}``, or several of these.
-    Without an embedder what was said is found by its words alone; when the embedder does not
-    answer, words come first and a second job makes the vectors.
+    Without an embedder what was said is found by its words alone; when embedder or index do not
+    answer, words come first and a second job makes the vectors. An index outside gets its vectors
+    before the transaction that notes them.
     """
 
     database: Database
@@ -76,18 +79,25 @@ class Filler:
 
         Raises:
             Rejected: the payload is none of ours.
-            Unavailable: the embedder does not answer, and the words are indexed already.
+            Unavailable: embedder or index do not answer, and the words are indexed already.
         """
         work = self._read(job)
         if self.embedder is None or self.index is None:
-            return lambda tx: self._write(tx, job.scope, work, None)
+            return lambda tx: self._write(tx, job, work, None)
+        outside = self.index if isinstance(self.index, Outside) else None
         try:
-            vectors = self._embed(self.embedder, work)
+            if outside is not None and not outside.answers():
+                raise VectorsUnavailable  # before anything is embedded in vain
+            made = self._made(work, self._embed(self.embedder, work))
+            if outside is not None:
+                for corpus, entries in made.items():
+                    outside.send(job.scope, corpus, entries)
         except Unavailable:
-            if not work.said or job.payload.get(_WORDS) == _DONE:
-                raise
-            return lambda tx: self._words_first(tx, job, work)
-        return lambda tx: self._write(tx, job.scope, work, vectors)
+            if work.said and job.payload.get(_WORDS) != _DONE:
+                return lambda tx: self._words_first(tx, job, work)
+            self._note_failure(job, work)
+            raise
+        return lambda tx: self._write(tx, job, work, made)
 
     def _read(self, job: Job) -> _Work:
         ids = job.payload.get("items", [])
@@ -129,35 +139,69 @@ class Filler:
             said={seq: added[seq] for seq in said},
         )
 
+    def _made(self, work: _Work, vectors: _Vectors) -> _Made:
+        """The entries of an index."""
+        return {
+            Corpus.MEMORIES: [
+                VectorEntry(ref=item.id, vectors=vectors.items[item.id], stamp=stamp(item))
+                for item in work.items
+            ],
+            Corpus.EPISODES: [
+                VectorEntry(ref=str(one.seq), vectors=vectors.said[one.seq]) for one in work.said
+            ],
+        }
+
     def _write(
-        self, tx: Transaction, scope: Scope, work: _Work, vectors: _Vectors | None
+        self, tx: Transaction, job: Job, work: _Work, made: _Made | None
     ) -> Mapping[str, Any]:
         """What still stands as it was read; whatever was changed meanwhile has its own job."""
+        scope = job.scope
         now = tx.items.get(scope, [item.id for item in work.items])
         known = {item.id: item.content for item in now if item.status is not Status.DELETED}
-        items = [item for item in work.items if known.get(item.id) == item.content]
+        items = {item.id for item in work.items if known.get(item.id) == item.content}
         still = {one.seq for one in tx.messages.by_seq(scope, [one.seq for one in work.said])}
         said = [one for one in work.said if one.seq in still]
         tx.fulltext.index(
             scope, Corpus.EPISODES, {str(one.seq): terms(one, self.policy) for one in said}
         )
-        if vectors is None or self.index is None:
+        if made is None or self.index is None:
             return {"items": 0, "messages": len(said), "vectors": False}
-        memories = [VectorEntry(ref=i.id, vectors=vectors.items[i.id]) for i in items]
-        episodes = [VectorEntry(ref=str(one.seq), vectors=vectors.said[one.seq]) for one in said]
-        self.index.upsert(tx, scope, Corpus.MEMORIES, memories)
-        self.index.upsert(tx, scope, Corpus.EPISODES, episodes)
-        tx.items.mark_vectors(scope, [item.id for item in items], VectorStatus.SYNCED)
+        kept = {Corpus.MEMORIES: items, Corpus.EPISODES: {str(one.seq) for one in said}}
+        for corpus, entries in made.items():
+            stands = [entry for entry in entries if entry.ref in kept[corpus]]
+            self.index.upsert(tx, scope, corpus, stands)
+            if isinstance(self.index, Outside):
+                vain = {entry.ref for entry in entries} - kept[corpus]
+                self.index.remove(tx, scope, corpus, vain - known.keys())
+                self._again(tx, job, sorted(vain & known.keys()))
+        tx.items.mark_vectors(scope, items, VectorStatus.SYNCED)
         return {"items": len(items), "messages": len(said), "vectors": True}
 
+    def _again(self, tx: Transaction, job: Job, items: Sequence[str]) -> None:
+        """What was sent of a newer text meanwhile may be overwritten by ours."""
+        if items:
+            tx.items.mark_vectors(job.scope, items, VectorStatus.PENDING)
+            self._promise(tx, job, "again", {"items": list(items)})
+
+    def _note_failure(self, job: Job, work: _Work) -> None:
+        """The last try says at the row that it failed; reconciling starts over."""
+        if job.retry_count >= job.max_retry and work.items:
+            with self.database.begin() as tx:
+                ids = [item.id for item in work.items]
+                tx.items.mark_vectors(job.scope, ids, VectorStatus.FAILED)
+
     def _words_first(self, tx: Transaction, job: Job, work: _Work) -> Mapping[str, Any]:
+        self._promise(tx, job, "vectors", {**job.payload, _WORDS: _DONE})
+        return self._write(tx, job, work, None)
+
+    def _promise(self, tx: Transaction, job: Job, what: str, payload: Mapping[str, Any]) -> None:
         tx.jobs.promise(
             Promise(
                 type=JobType.EMBED,
                 namespace=job.namespace,
                 user=job.user,
-                key=text.fingerprint(job.key, "vectors"),
-                payload={**job.payload, _WORDS: _DONE},
+                key=text.fingerprint(job.key, what),
+                payload=payload,
                 trace=job.trace,
                 conversation=job.conversation,
                 max_retry=job.max_retry,
@@ -165,7 +209,11 @@ class Filler:
             ),
             self.clock(),
         )
-        return self._write(tx, job.scope, work, None)
+
+
+def stamp(item: MemoryItem) -> str:
+    """Tells which text of a memory a vector was made of."""
+    return text.fingerprint(item.content)
 
 
 # ── the texts by which something is found ────────────────────────────────────────────────────────

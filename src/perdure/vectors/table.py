@@ -62,7 +62,7 @@ class TableIndex:
     """
 
     def __init__(self, model: str, *, cache_bytes: int = 128 * 1024 * 1024) -> None:
-        self._model = model
+        self.model = model
         self._cache_bytes = cache_bytes
         self._cache: OrderedDict[_Key, _Loaded] = OrderedDict()
         self._held = 0
@@ -72,7 +72,7 @@ class TableIndex:
         self, tx: Transaction, scope: Scope, corpus: Corpus, entries: Sequence[VectorEntry]
     ) -> None:
         """Replace the vectors of these refs."""
-        tx.vectors.write(scope, corpus, self._model, entries)
+        tx.vectors.write(scope, corpus, self.model, entries)
 
     def search(
         self, tx: Transaction, scope: Scope, corpus: Corpus, query: Vector, limit: int
@@ -89,7 +89,7 @@ class TableIndex:
             return []
         if loaded.matrix.shape[1:] != query.shape:
             raise Misconfigured(
-                f"The embedder {self._model} gives {query.shape[0]} numbers; stored are "
+                f"The embedder {self.model} gives {query.shape[0]} numbers; stored are "
                 f"{loaded.matrix.shape[1]}. Make the vectors anew.",
                 field="embedder",
             )
@@ -113,9 +113,9 @@ class TableIndex:
             if number < len(loaded.refs) and loaded.refs[number] == ref
         }
 
-    def refs(self, tx: Transaction, scope: Scope, corpus: Corpus) -> set[str]:
-        """What of the owner it can find."""
-        return set(self._load(tx, scope, corpus).refs)
+    def refs(self, tx: Transaction, scope: Scope, corpus: Corpus) -> dict[str, str]:
+        """What of the owner it can find. It is never older than the row, so there are no stamps."""
+        return dict.fromkeys(self._load(tx, scope, corpus).refs, "")
 
     def remove(self, tx: Transaction, scope: Scope, corpus: Corpus, refs: Collection[str]) -> None:
         """Delete."""
@@ -134,7 +134,7 @@ class TableIndex:
             if found is not None and found.revision == revision:
                 self._cache.move_to_end(key)
                 return found
-        loaded = _Loaded.of(revision, tx.vectors.read(scope, corpus, self._model))
+        loaded = _Loaded.of(revision, tx.vectors.read(scope, corpus, self.model))
         self._keep(key, loaded)
         return loaded
 
