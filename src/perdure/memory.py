@@ -16,7 +16,7 @@ from perdure.control.items import Items
 from perdure.control.preferences import UserPreferences
 from perdure.control.receipts import receipt
 from perdure.control.transfer import Imported, Importer, export_lines
-from perdure.errors import DatabaseUnavailable, Rejected, Unavailable
+from perdure.errors import DatabaseUnavailable, Misconfigured, Rejected, Unavailable
 from perdure.learn.capture import capture
 from perdure.policy import Policy
 from perdure.ports import Joining
@@ -88,12 +88,21 @@ class Memory:
             settings = settings.but(database_url=url)
         memory = cls(wire(settings))
         if workers and settings.workers:
-            memory.start()
+            try:
+                memory.start()
+            except Misconfigured:
+                memory.close()
+                raise
         return memory
 
     def start(self) -> None:
-        """Start the background threads; once."""
+        """Start the background threads; once.
+
+        Raises:
+            Misconfigured: the embedder's vectors do not go with those that are stored.
+        """
         if not self._threads:
+            self._parts.check()
             self._threads = [
                 threading.Thread(target=task, args=(self._stop,), name=name, daemon=True)
                 for name, task in self._parts.background()

@@ -293,6 +293,8 @@ class JobsPolicy(Group):
     cleanup_s: float = 3_600.0  # whose memories need cleaning is asked this often; 0: never
     reconcile_s: float = 3_600.0  # whose vectors or terms need repair is asked so; 0: never
     sweep_s: float = 86_400.0  # a vector index outside SQL is compared with it so often; 0: never
+    backlog: int = 10_000  # above so many waiting jobs vectors are made later; 0: never
+    backlog_look_s: float = 5.0  # they are counted this often
     repair_batch: int = 100  # memories or messages whose vectors are made anew in one job
 
 

@@ -530,6 +530,10 @@ class JobStore(Protocol):
         """Forget jobs that do not run."""
         ...
 
+    def waiting(self, types: Collection[JobType], most: int) -> int:
+        """How many jobs of these types wait or run; counted up to ``most``."""
+        ...
+
     def depth(self, at: datetime) -> Mapping[JobState, int]:
         """How many jobs are in each state."""
         ...

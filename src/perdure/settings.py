@@ -64,6 +64,17 @@ class Settings:
     """The embedding model of that endpoint, or of fastembed."""
     embedding_similarity: str | None = None
     """What the cosines of this embedder mean, as ``perdure calibrate`` prints it; None: a guess."""
+    embedder_before: Literal["bundled", "openai", "fastembed"] | None = None
+    """Answers until the vectors of a new embedder are complete; None: words answer meanwhile."""
+    embedding_model_before: str | None = None
+    """Its model, at the same endpoint, or of fastembed."""
+
+    vector_index: Literal["table", "pgvector", "milvus"] = "table"
+    """Where vectors are kept: in the database itself, in PostgreSQL, or in Milvus."""
+    vector_url: Secret | None = None
+    """Address of Milvus or PostgreSQL; pgvector without one takes the database's own."""
+    vector_token: Secret | None = None
+    """Milvus's API key or ``user:password``, where it wants one."""
 
     reranker: Literal["endpoint", "fastembed", "none"] = "endpoint"
     """What gives a second opinion on the order; ``endpoint`` once its address is set."""

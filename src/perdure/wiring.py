@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from perdure.control.cleanup import WORDS, Cleaner
 from perdure.control.items import Items
@@ -22,6 +22,7 @@ from perdure.control.undo import Undo
 from perdure.control.uses import Uses
 from perdure.control.verdicts import Verdicts
 from perdure.errors import Misconfigured
+from perdure.jobs.backlog import Backlog
 from perdure.jobs.upkeep import Chore, Upkeep
 from perdure.jobs.worker import Worker
 from perdure.learn.basic import extract_basic
@@ -33,15 +34,32 @@ from perdure.models.e5 import SIMILARITY as E5_SIMILARITY
 from perdure.models.e5 import E5Embedder
 from perdure.observe import Meter
 from perdure.policy import Policy
-from perdure.ports import ChatModel, Clock, Database, Embedder, Reranker, VectorIndex
+from perdure.ports import (
+    ChatModel,
+    Clock,
+    Database,
+    Embedder,
+    Handover,
+    Outside,
+    Reranker,
+    VectorIndex,
+)
 from perdure.recall.answer import Recaller
 from perdure.settings import Settings
 from perdure.store.database import SqlDatabase
 from perdure.store.file import FileDatabase, check_policy
 from perdure.types import JobType, Switches
 from perdure.vectors.fill import Filler
+from perdure.vectors.fits import check_length
+from perdure.vectors.handover import OldVectors
+from perdure.vectors.milvus import MilvusHost
+from perdure.vectors.outside import OutsideIndex
+from perdure.vectors.pgvector import PgVectorHost
 from perdure.vectors.reconcile import Reconciler
 from perdure.vectors.table import TableIndex
+
+VectorsNow: TypeAlias = Literal["on", "off", "paused", "unavailable"]
+"""Paused: made later, since much else waits. Unavailable: words answer until the index does."""
 
 Task: TypeAlias = Callable[[threading.Event], None]
 """Runs in a thread of its own until the event is set."""
@@ -70,6 +88,7 @@ class Parts:
     preferences: UserPreferences
     runtime: Runtime
     uses: Uses
+    backlog: Backlog
     beside: tuple[tuple[str, Task], ...] = ()
     """More that runs beside the conversation: name and task of each thread."""
     closing: tuple[Callable[[], None], ...] = ()
@@ -83,6 +102,27 @@ class Parts:
     def policy_of(self, namespace: str) -> Policy:
         """The numbers that hold for a namespace now."""
         return self.runtime.policy_of(namespace)
+
+    def check(self) -> None:
+        """The embedder's vectors go with those that are stored.
+
+        Raises:
+            Misconfigured: they have another length; the error says both.
+        """
+        if self.embedder is not None and self.index is not None:
+            check_length(self.database, self.embedder, self.index)
+
+    def vectors_now(self) -> VectorsNow:
+        """How the search by meaning does.
+
+        Raises:
+            DatabaseUnavailable: the database does not answer.
+        """
+        if self.index is None or not self.switches.vectors:
+            return "off"
+        if isinstance(self.index, Outside) and not self.index.answers():
+            return "unavailable"
+        return "paused" if self.backlog.over() else "on"
 
     def background(self) -> Sequence[tuple[str, Task]]:
         """What runs beside the conversation: name and task of each thread."""
@@ -154,8 +194,16 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
     runtime = Runtime(database, settings.policy, clock, check_policy if desktop else None)
     chat = chat_model(settings, meter)
     embedder = None if desktop else embedder_of(settings, meter)
+    index = index_of(settings, embedder, clock)
+    before = handover_of(settings, database, index, clock, meter)
+    backlog = Backlog(
+        database,
+        settings.policy.jobs,
+        {JobType.EMBED, JobType.RECONCILE},
+        clock=clock,
+        meter=meter,
+    )
     reranker = reranker_of(settings, meter)
-    index = TableIndex(embedder.model) if embedder is not None else None
     learner = Learner(
         database=database,
         chat=chat,
@@ -206,12 +254,14 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
         embedder=embedder,
         index=index,
         reranker=reranker,
+        before=before,
         switches=settings.switches,
         clock=clock,
         meter=meter,
     )
     closing: list[Callable[[], None]] = [recaller.close]
-    holders: tuple[object, ...] = (chat, embedder, reranker)
+    old: tuple[object, ...] = () if before is None else (before.embedder, before.index)
+    holders: tuple[object, ...] = (chat, embedder, reranker, index, *old)
     slow: tuple[tuple[str, object], ...] = (("embedder", embedder), ("reranker", reranker))
     closing += [part.close for part in holders if isinstance(part, Closing)]
     return Parts(
@@ -237,6 +287,7 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
             meter=meter,
             rng=random.Random(),  # noqa: S311 - jitter, not cryptography
             forgets=WORDS,
+            backlog=backlog,
         ),
         upkeep=Upkeep(
             database,
@@ -275,6 +326,7 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
         preferences=UserPreferences(database=database, policy_of=runtime.policy_of),
         runtime=runtime,
         uses=Uses(database, clock),
+        backlog=backlog,
         beside=tuple(
             (f"perdure-warm-{name}", _warming(part))
             for name, part in slow
@@ -317,7 +369,7 @@ def chat_model(settings: Settings, meter: Meter) -> ChatModel | None:
 
 def embedder_of(settings: Settings, meter: Meter) -> Embedder | None:
     """What turns texts into vectors; None searches by words only."""
-    if not settings.vectors or settings.embedder == "none":
+    if not settings.vectors or settings.embedder == "none" or not compares(settings.policy):
         return None
     measured = settings.embedding_similarity
     similarity = None if measured is None else read_similarity(measured)
@@ -338,6 +390,55 @@ def embedder_of(settings: Settings, meter: Meter) -> Embedder | None:
         meter=meter,
         similarity=similarity or USUAL,
     )
+
+
+def compares(policy: Policy) -> bool:
+    """Does anything ask for vectors? Making them for nobody costs a start and memory."""
+    learns = policy.decide.strategy == "two_call" or policy.decide.guard_dismissed
+    return learns or policy.search.semantic or policy.capture.episodes
+
+
+def index_of(settings: Settings, embedder: Embedder | None, clock: Clock) -> VectorIndex | None:
+    """Where vectors are kept. Nothing is connected yet."""
+    if embedder is None:
+        return None
+    url = settings.vector_url
+    if settings.vector_index == "table":
+        return TableIndex(embedder.model)
+    if settings.vector_index == "milvus":
+        if url is None:
+            raise Misconfigured("Milvus needs an address.", field="PERDURE_VECTOR_URL")
+        milvus = MilvusHost(url, settings.vector_token, embedder.model)
+        return OutsideIndex(milvus, embedder.model, clock=clock)
+    pgvector = PgVectorHost(url or settings.database_url, embedder.model)
+    return OutsideIndex(pgvector, embedder.model, clock=clock)
+
+
+def handover_of(
+    settings: Settings,
+    database: Database,
+    index: VectorIndex | None,
+    clock: Clock,
+    meter: Meter,
+) -> Handover | None:
+    """What answers until the index is complete: the embedder before, or the table before."""
+    if index is None:
+        return None
+    if settings.embedder_before is not None:
+        former = settings.but(
+            embedder=settings.embedder_before,
+            embedding_model=settings.embedding_model_before,
+            embedding_similarity=None,
+        )
+    elif settings.vector_index == "table":
+        return None
+    else:
+        former = settings.but(vector_index="table")
+    embedder = embedder_of(former, meter)
+    old = index_of(former, embedder, clock)
+    if embedder is None or old is None or old.model == index.model:
+        return None
+    return OldVectors(database, embedder, old, index)
 
 
 def reranker_of(settings: Settings, meter: Meter) -> Reranker | None:

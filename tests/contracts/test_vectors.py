@@ -57,7 +57,7 @@ class Walls(VectorIndexContract):
     @pytest.mark.spec("5", "9")
     @pytest.mark.case("ISO-05", "ISO-07")
     def test_no_two_owners_ever_mix_whatever_they_are_called(self, database, index):
-        seen = {}
+        seen: dict[tuple[str, str], str] = {}
 
         @settings(
             max_examples=25, deadline=None, database=None, derandomize=True,
@@ -78,7 +78,8 @@ class Walls(VectorIndexContract):
 
 HOSTILE = st.sampled_from([
     "0", " 0", "0 ", "a", "A", "á", "a\u0301", "'", '"', "''", '" or "" == "', "' or 1=1 --", "\\",
-    '\\"', "\\\\", "\n", "\n0", "\t", "%", "_", "a%", "a_", "*", "{}", "{owner}", "[]", "null", "None",
+    '\\"', "\\\\", "\n", "\n0", "\t", "%", "_", "a%", "a_", "*", "{}", "{owner}", "[]", "null",
+    "None",
     "\u200b", "\ufeff", "😀", "👨‍👩‍👧", "小林", "小 林", "\U00020000", "\u202e", "a" * 255,
 ])  # fmt: skip
 IDS = (HOSTILE | st.text(alphabet="'\"\\\n%_0 a😀小", min_size=1, max_size=6)).filter(str.strip)
@@ -100,7 +101,7 @@ class TestFake(Walls):
 
     @pytest.fixture
     def opens(self):
-        hosts = {}
+        hosts: dict[str, FakeHost] = {}
         return lambda model: OutsideIndex(
             hosts.setdefault(model, FakeHost()), model, clock=lambda: NOW
         )

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from perdure.cli import ask, calibrate, demo, jobs, move, run, say
+from perdure.cli import ask, calibrate, demo, jobs, move, reindex, run, say
 from perdure.cli.given import Given, anywhere, known_preset, whole
 from perdure.errors import PerdureError
 
@@ -22,7 +22,7 @@ app = typer.Typer(
     help="A long-term memory for assistants. Start with `perdure demo`.",
     epilog="Exit codes: 0 fine · 1 problem · 2 usage · 3 a part is unavailable.",
 )
-for family in (demo, run, ask, move, calibrate):
+for family in (demo, run, ask, move, reindex, calibrate):
     family.register(app)
 app.add_typer(jobs.app, name="jobs")
 

@@ -80,6 +80,16 @@ def warm(memory: Memory) -> None:
         embedder.warm()
 
 
+def ready(memory: Memory) -> None:
+    """Have the embedder make a vector now, so that it knows how long they are.
+
+    Raises:
+        Unavailable: it does not answer.
+    """
+    if memory.parts.embedder is not None:
+        memory.parts.embedder.embed(["-"], "search")
+
+
 def given(context: typer.Context) -> Given:
     """The options that stand for every command."""
     found: Given = context.obj

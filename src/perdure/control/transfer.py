@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, TypeAlias
 
 from perdure import text
-from perdure.control.hand import embed_later
 from perdure.control.lines import (
     LineType,
     line_type,
@@ -19,8 +19,21 @@ from perdure.control.lines import (
 )
 from perdure.errors import Duplicate, Rejected
 from perdure.policy import Policy
-from perdure.ports import Clock, Corpus, Database, ItemFilter
-from perdure.types import JobType, Message, Promise, Receipt, Role, Scope, Status, Trace, new_id
+from perdure.ports import Clock, Corpus, Database, ItemFilter, Transaction
+from perdure.types import (
+    AuditEntry,
+    ItemId,
+    JobType,
+    MemoryItem,
+    Message,
+    Promise,
+    Receipt,
+    Role,
+    Scope,
+    Status,
+    Trace,
+    new_id,
+)
 
 _CHUNK = 200  # messages read at a time
 
@@ -56,6 +69,16 @@ def export_lines(database: Database, scope: Scope) -> Iterator[dict[str, Any]]:
             yield memory_line(item, tx.audit.of(scope, item.id))
 
 
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A line that comes back as it is: a memory, or a message that was learnt from already."""
+
+    line: int
+    item: MemoryItem | None = None
+    history: Sequence[AuditEntry] = ()
+    said: tuple[str, Message] = ("", Message(Role.USER, ""))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Importer:
     """Takes lines in: new conversations are captured and learnt from, the rest comes back as is."""
@@ -74,11 +97,19 @@ class Importer:
         turn: list[Message] = []
         talk = ""
         last: Imported | None = None
+        held: list[_Held] = []
         for number, line in enumerate(lines, start=1):
-            sort, read = self._read(scope, line, number)
-            if isinstance(read, str):
-                yield Imported(line=number, type=sort, outcome=read)
+            try:
+                read = self._read(scope, line, number)
+            except Rejected:
+                yield from self._bring(scope, held)
+                raise
+            if isinstance(read, _Held):
+                held.append(read)
+                if len(held) >= self.policy.jobs.repair_batch:
+                    yield from self._bring(scope, held)
                 continue
+            yield from self._bring(scope, held)
             conversation, message = read
             starts = turn and (conversation != talk or _begins(turn, message))
             if last is not None:
@@ -87,60 +118,89 @@ class Importer:
                 turn = []
             talk = conversation
             turn.append(message)
-            last = Imported(line=number, type=sort, outcome="captured")
+            last = Imported(line=number, type=LineType.MESSAGE, outcome="captured")
+        yield from self._bring(scope, held)
         if last is not None:
             yield replace(last, receipt=self.capture(scope, talk, turn))
 
-    def _read(
-        self, scope: Scope, line: Any, number: int
-    ) -> tuple[LineType, str | tuple[str, Message]]:
-        """What became of a line, or the message of it that still has to be captured."""
+    def _read(self, scope: Scope, line: Any, number: int) -> _Held | tuple[str, Message]:
+        """What a line brings as it is, or the message of it that still has to be captured."""
         try:
-            sort = line_type(line)
-            if sort is LineType.MEMORY:
-                return sort, self._store(scope, line)
+            if line_type(line) is LineType.MEMORY:
+                item, history = read_memory(scope, line, self.policy.item, self.clock())
+                return _Held(number, item=item, history=history)
             conversation, message = read_message(line)
-            if line.get("learnt") is True:
-                return sort, self._keep(scope, conversation, message)
         except Rejected as wrong:
             where = f"line {number}" + (f", {wrong.field}" if wrong.field else "")
             raise Rejected(wrong.detail, field=where) from None
-        return sort, (conversation, message)
+        if line.get("learnt") is True:
+            return _Held(number, said=(conversation, message))
+        return conversation, message
 
-    def _keep(self, scope: Scope, conversation: str, message: Message) -> str:
-        """Keep a message that was learnt from already."""
+    def _bring(self, scope: Scope, held: list[_Held]) -> Iterator[Imported]:
+        """Write what was read so far, and one promise for all of its vectors and terms."""
+        if not held:
+            return
         at = self.clock()
         trace = new_id(at)
+        done: list[Imported] = []
+        payload: dict[str, list[Any]] = {"items": [], "messages": []}
         with self.database.begin(scope) as tx:
-            kept = tx.messages.add(scope, conversation, [message], at, trace)
-            if not kept:
-                return "known"
-            tx.messages.learnt(scope, conversation, kept[-1].seq)
-            if self.policy.capture.episodes:
-                tx.jobs.promise(_index_later(scope, conversation, trace), at)
-        return "kept"
+            for one in held:
+                if one.item is not None:
+                    stored = self._store(tx, scope, one.item, one.history, at)
+                    payload["items"] += stored
+                    sort, outcome = LineType.MEMORY, "stored" if stored else "known"
+                else:
+                    kept = self._keep(tx, scope, *one.said, at=at, trace=trace)
+                    payload["messages"] += kept if self.policy.capture.episodes else []
+                    sort, outcome = LineType.MESSAGE, "kept" if kept else "known"
+                done.append(Imported(line=one.line, type=sort, outcome=outcome))
+            if any(payload.values()):
+                tx.jobs.promise(_embed_later(scope, payload, trace), at)
+        held.clear()
+        yield from done
 
-    def _store(self, scope: Scope, line: Mapping[str, Any]) -> str:
-        """Bring a memory back as it was, with its history; what is known already stays."""
-        at = self.clock()
-        item, history = read_memory(scope, line, self.policy.item, at)
-        with self.database.begin(scope) as tx:
-            known = tx.items.by_hash(item.bound, item.content_hash)
-            if known is not None and known.status is not Status.DELETED:
-                return "known"
-            if known is not None:
-                tx.items.remove(scope, [known.id])
-            elif tx.items.get(scope, [item.id]):
-                item = replace(item, id=new_id(at))
-            tx.items.unbury(scope, item.content_hash)
-            with suppress(Duplicate):
-                tx.items.add(item)
-                tx.fulltext.index(scope, Corpus.MEMORIES, {item.id: text.terms(item.content)})
-                tx.jobs.promise(embed_later(item), at)
-                seen = {entry.id for entry in tx.audit.of(scope, item.id)}
-                tx.audit.add([replace(e, item=item.id) for e in history if e.id not in seen])
-                return "stored"
-        return "known"
+    def _keep(
+        self,
+        tx: Transaction,
+        scope: Scope,
+        conversation: str,
+        message: Message,
+        *,
+        at: datetime,
+        trace: Trace,
+    ) -> list[int]:
+        """Keep a message that was learnt from already. Returns its place, if it is new."""
+        kept = tx.messages.add(scope, conversation, [message], at, trace)
+        if kept:
+            tx.messages.learnt(scope, conversation, kept[-1].seq)
+        return [one.seq for one in kept]
+
+    def _store(
+        self,
+        tx: Transaction,
+        scope: Scope,
+        item: MemoryItem,
+        history: Sequence[AuditEntry],
+        at: datetime,
+    ) -> list[ItemId]:
+        """Bring a memory back as it was, with its history. Returns its id, if it is new."""
+        known = tx.items.by_hash(item.bound, item.content_hash)
+        if known is not None and known.status is not Status.DELETED:
+            return []
+        if known is not None:
+            tx.items.remove(scope, [known.id])
+        elif tx.items.get(scope, [item.id]):
+            item = replace(item, id=new_id(at))
+        tx.items.unbury(scope, item.content_hash)
+        with suppress(Duplicate):
+            tx.items.add(item)
+            tx.fulltext.index(scope, Corpus.MEMORIES, {item.id: text.terms(item.content)})
+            seen = {entry.id for entry in tx.audit.of(scope, item.id)}
+            tx.audit.add([replace(e, item=item.id) for e in history if e.id not in seen])
+            return [item.id]
+        return []
 
 
 def _begins(turn: list[Message], message: Message) -> bool:
@@ -148,13 +208,13 @@ def _begins(turn: list[Message], message: Message) -> bool:
     return message.role is Role.USER and turn[-1].role is not Role.USER
 
 
-def _index_later(scope: Scope, conversation: str, trace: Trace) -> Promise:
+def _embed_later(scope: Scope, payload: Mapping[str, Any], trace: Trace) -> Promise:
     return Promise(
         type=JobType.EMBED,
         namespace=scope.namespace,
         user=scope.user,
-        key=text.fingerprint("embed", trace),
-        payload={"conversation": conversation, "trace": trace},
+        key=text.fingerprint("import", trace),
+        payload=payload,
         trace=trace,
         ordered=False,
     )

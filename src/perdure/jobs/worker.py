@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 from perdure.errors import Fenced, Unavailable
+from perdure.jobs.backlog import Backlog
 from perdure.jobs.job import Again, Effect, Handler, cause, verdict
 from perdure.observe import Meter
 from perdure.policy import JobsPolicy
@@ -32,6 +33,7 @@ class Worker:
         meter: counts ``jobs`` by ``type`` and ``outcome``: success, retry, busy, dead, fenced.
         rng: spreads retries.
         forgets: fields of payloads that hold words; a job that is over does not keep them.
+        backlog: says when some types have to wait.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class Worker:
         meter: Meter,
         rng: random.Random,
         forgets: Collection[str] = (),
+        backlog: Backlog | None = None,
     ) -> None:
         self._database = database
         self._handlers = dict(handlers)
@@ -52,6 +55,7 @@ class Worker:
         self._meter = meter
         self._rng = rng
         self._forgets = frozenset(forgets)
+        self._backlog = backlog
         self._paused: dict[JobType, datetime] = {}
         self._in_hand: dict[int, Job] = {}
         self._calls = 0
@@ -93,7 +97,9 @@ class Worker:
             Unavailable: the database does not answer; a job in hand is done again later.
         """
         at = self._clock()
-        types = [kind for kind in self._handlers if self._paused.get(kind, at) <= at]
+        types = {kind for kind in self._handlers if self._paused.get(kind, at) <= at}
+        if self._backlog is not None and self._backlog.over():
+            types -= self._backlog.later
         with self._database.begin() as tx:
             job = tx.jobs.claim(at, self._policy.lease_s, types)
         if job is None:

@@ -12,7 +12,7 @@ from perdure import text
 from perdure.errors import DatabaseUnavailable, PerdureError, Rejected
 from perdure.observe import Meter
 from perdure.policy import Policy, SearchPolicy
-from perdure.ports import Clock, Database, Embedder, Reranker, VectorIndex
+from perdure.ports import Clock, Database, Embedder, Handover, Reranker, VectorIndex
 from perdure.recall.arms import look
 from perdure.recall.budget import fit, passage
 from perdure.recall.course import Course, Late
@@ -57,6 +57,8 @@ class Recaller:
     switches: Switches
     clock: Clock
     meter: Meter
+    before: Handover | None = None
+    """Answers by meaning until the vectors of the others are complete."""
     pool: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(_THREADS, thread_name_prefix="perdure-recall")
     )
@@ -73,6 +75,13 @@ class Recaller:
             switches=self.switches,
         )
         object.__setattr__(self, "sources", sources)
+
+    def _now(self) -> Sources:
+        """With the vectors that answer now; one recall keeps to one kind of them."""
+        before = self.before
+        if before is None or before.done():
+            return self.sources
+        return replace(self.sources, embedder=before.embedder, index=before.index)
 
     def close(self) -> None:
         """Give the threads back; work that is late ends by itself."""
@@ -141,13 +150,14 @@ class Recaller:
     def _answer(self, query: Query, course: Course, *, explain: bool) -> Answer | None:
         """The stages in their order; None where memory is switched off."""
         policy, at, stage = query.policy, query.at, course.stage
-        owner = course.within("read", lambda: self.sources.owner(query.scope, policy, query.as_of))
+        sources = self._now()
+        owner = course.within("read", lambda: sources.owner(query.scope, policy, query.as_of))
         if not owner.preferences.memory_enabled:
             course.degrade("recall", Reason.SWITCHED_OFF)
             return None
         pins = pinned(owner.pinnable, at, policy) if policy.search.pinned else []
         with stage("search"):
-            looked = look(self.sources, query, owner, pins, course)
+            looked = look(sources, query, owner, pins, course)
         with stage("rank"):
             arms = sightings(looked.hits, owner.seen, pins, at, policy.search)
             ranked, twins = ordered(arms, owner.seen, query)
@@ -157,8 +167,8 @@ class Recaller:
             better = self._reranked(gated.kept, query, course)
         with stage("topics"):
             varied = Sifted(tuple(better))
-            if self.embedder is not None:
-                similarity = self.embedder.similarity
+            if sources.embedder is not None:
+                similarity = sources.embedder.similarity
                 varied = topics(better, looked.hits.vectors, similarity, policy.topics)
         form = layout(policy.render, _language(query, varied.kept))
         chars = policy.episodes.quote_chars
@@ -262,7 +272,7 @@ class Recaller:
             policy=policy.but(search=knobs),
             as_of=as_of,
         )
-        found = find(self.sources, self.meter, wanted, limit, as_of)
+        found = find(self._now(), self.meter, wanted, limit, as_of)
         return [one for one in found if one.score >= floor]
 
     def _count(self, answer: Answer) -> None:

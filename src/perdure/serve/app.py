@@ -33,6 +33,7 @@ from perdure.serve import context, items, problems
 from perdure.serve.auth import Callers
 from perdure.serve.guard import Guard
 from perdure.settings import Settings
+from perdure.wiring import VectorsNow
 
 PREFIX = "/api/v1"
 STATUS: Mapping[type[PerdureError], int] = {
@@ -76,10 +77,11 @@ class Live(BaseModel):
 
 
 class Ready(Live):
-    """The database answers too; how many jobs are in each state, and what learns."""
+    """The database answers too; how many jobs are in each state, what learns, how vectors do."""
 
     jobs: dict[str, int]
     model: str
+    vectors: VectorsNow
 
 
 _PROBLEM: dict[int | str, dict[str, Any]] = {
@@ -149,7 +151,7 @@ async def live() -> Live:
 
 @health.get("/ready", summary="Can requests be served?")
 def ready(memory: Annotated[Memory, Depends(items.front_door)]) -> Ready:
-    """503 while the database does not answer."""
+    """503 while the database does not answer; without vectors words answer."""
     parts = memory.parts
     with parts.database.read() as tx:
         depth = tx.jobs.depth(parts.clock())
@@ -157,6 +159,7 @@ def ready(memory: Annotated[Memory, Depends(items.front_door)]) -> Ready:
         status="ready",
         jobs={state.value: count for state, count in depth.items()},
         model="basic" if parts.chat is None else parts.chat.name,
+        vectors=parts.vectors_now(),
     )
 
 

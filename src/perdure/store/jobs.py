@@ -13,13 +13,16 @@ from perdure.store.columns import owned, whose
 from perdure.store.dialects import Addition, bunches
 from perdure.store.leases import SqlLeases
 from perdure.store.schema import jobs
-from perdure.types import Job, JobState, Promise, Scope, Trace
+from perdure.types import Job, JobState, JobType, Promise, Scope, Trace
 
 _PROMISE = Addition(jobs, ("idempotency_key",))
 _BY_KEY = select(jobs).where(*owned(jobs), jobs.c.idempotency_key == bindparam("of_key"))
 _OF = select(jobs).where(*owned(jobs), jobs.c.trace == bindparam("of_trace")).order_by(jobs.c.id)
 _IDS = jobs.c.id.in_(bindparam("ids", expanding=True))
 _DEPTH = select(jobs.c.state, func.count()).group_by(jobs.c.state)
+_WAITING = select(jobs.c.id).where(
+    jobs.c.state.in_([state.value for state in JobState if not state.finished])
+)
 _RETRY = (
     update(jobs)
     .where(_IDS, jobs.c.state.in_((JobState.DEAD.value, JobState.FAILED.value)))
@@ -106,6 +109,13 @@ class SqlJobs(SqlLeases):
             wanted = wanted.where(jobs.c.id < after)
         found = self._connection.execute(wanted.order_by(jobs.c.id.desc()).limit(limit))
         return [rows.job(row) for row in found]
+
+    def waiting(self, types: Collection[JobType], most: int) -> int:
+        """How many jobs of these types wait or run; counted up to ``most``."""
+        some = _WAITING.where(jobs.c.type.in_([kind.value for kind in types])).limit(most)
+        return self._connection.execute(
+            select(func.count()).select_from(some.subquery())
+        ).scalar_one()
 
     def depth(self, at: datetime) -> Mapping[JobState, int]:  # noqa: ARG002 - the port asks "when"
         """How many jobs are in each state."""

@@ -1,5 +1,4 @@
-"""Models that are none: a chat model that answers by script, an embedder that counts words; and a
-host of vectors that can go away."""
+"""Parts that are none: a chat model by script, an embedder that counts words, a vector host."""
 
 from __future__ import annotations
 

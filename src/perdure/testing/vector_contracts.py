@@ -1,4 +1,4 @@
-"""What every index of vectors must do: subclass, provide ``database`` and ``opens``; see `contracts`."""
+"""What a vector index must do: subclass, provide ``database`` and ``opens``; see `contracts`."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class VectorIndexContract:
             stored = index.get(tx, ANN, MEMORIES, ["a", "b", "unknown"])
             assert index.get(tx, ANN, MEMORIES, []) == {}
         assert stored.keys() == {"a", "b"}
-        np.testing.assert_allclose(stored["a"], [[0.6, 0.8], [1, 0]], atol=1e-6)
+        np.testing.assert_allclose(stored["a"], np.array([[0.6, 0.8], [1.0, 0.0]]), atol=1e-6)
         assert stored["a"].dtype == np.float32
 
     def test_what_is_removed_is_found_no_more(self, database: Database, index: VectorIndex) -> None:
