@@ -20,8 +20,8 @@ from typer.core import TyperArgument
 from typer.main import get_command
 
 from perdure import cli, errors, policy, settings, types
-from perdure.types.words import in_words
 from perdure.serve import app
+from perdure.types.words import in_words
 
 HERE = Path(__file__).parent
 _BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end of table -->)", re.DOTALL)

@@ -64,8 +64,8 @@ class Settings:
     """The embedding model of that endpoint, or of fastembed."""
     embedding_similarity: str | None = None
     """What the cosines of this embedder mean, as ``perdure calibrate`` prints it; None: a guess."""
-    embedder_before: Literal["bundled", "openai", "fastembed"] | None = None
-    """Answers until the vectors of a new embedder are complete; None: words answer meanwhile."""
+    embedder_before: Literal["bundled", "openai", "fastembed", "none"] = "none"
+    """Answers until the vectors of a new embedder are complete; ``none``: words answer."""
     embedding_model_before: str | None = None
     """Its model, at the same endpoint, or of fastembed."""
 

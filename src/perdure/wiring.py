@@ -424,7 +424,7 @@ def handover_of(
     """What answers until the index is complete: the embedder before, or the table before."""
     if index is None:
         return None
-    if settings.embedder_before is not None:
+    if settings.embedder_before != "none":
         former = settings.but(
             embedder=settings.embedder_before,
             embedding_model=settings.embedding_model_before,
@@ -438,7 +438,9 @@ def handover_of(
     old = index_of(former, embedder, clock)
     if embedder is None or old is None or old.model == index.model:
         return None
-    return OldVectors(database, embedder, old, index)
+    before = OldVectors(database, embedder, old, index)
+    before.look()  # what was complete before the start is so from the first question on
+    return before
 
 
 def reranker_of(settings: Settings, meter: Meter) -> Reranker | None:

@@ -42,7 +42,7 @@ def test_options_of_every_command_may_stand_before_or_behind_its_name(perdure):
                   ("items", "--database", "a.db", "ann")):  # fmt: skip
         assert perdure(*words, "--json").json["total"] == 0
     assert not os.path.exists("perdure.db")  # noqa: PTH110 - a name beside this process
-    assert anywhere(["recall", "reindex", "ann", "--", "--preset", "x"])[-3:] == ["--", "--preset", "x"]
+    assert anywhere(["recall", "ann", "--", "--preset", "x"])[-3:] == ["--", "--preset", "x"]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_part_that_does_not_answer_ends_with_3(perdure):
     ("words", "name"),
     [
         (["items", "a\udcff"], "USER"),
-        (["recall", "reindex", "ann", "\ud83d"], "QUESTION"),
+        (["recall", "ann", "\ud83d"], "QUESTION"),
         (["--database", "\udcfe.db", "items", "ann"], "--database"),
         (["import", "x.jsonl", "--user", "\udcff"], "--user"),
         (["demo", "--question", "\udcff"], "--question"),

@@ -127,3 +127,30 @@ def test_a_line_cannot_smuggle_in_a_row_to_be_brought_back(memory):
     with pytest.raises(NotFound):
         memory.undo(ann, "run")
     assert memory.items.list(bo).items == ()
+
+
+@pytest.mark.spec("5", "12")
+def test_many_lines_are_embedded_in_few_requests(home):
+    """One job for a hundred lines, so that an endpoint is asked a handful of times."""
+    home = home()
+    lines = [{"type": "memory", "content": f"Likes tea number {n}"} for n in range(150)]
+    lines[70:70] = [said(f"你好 {n}", learnt=True) for n in range(60)]
+    reports = list(home.memory.import_lines(ann, lines))
+    assert [report.line for report in reports] == list(range(1, 211))
+    assert [report.outcome for report in reports] == ["stored"] * 70 + ["kept"] * 60 + [
+        "stored"
+    ] * 80
+
+    asked: list[int] = []
+    embed = home.embedder.embed
+
+    def count(texts, action):
+        asked.append(len(texts))
+        return embed(texts, action)
+
+    home.embedder.embed = count
+    home.work()
+    assert asked == [100, 100, 10]
+    found = home.memory.search(ann, "number 149", arms=["semantic"])
+    assert found[0].content == "Likes tea number 149"
+    assert home.memory.search(ann, "你好", arms=["episodes"])

@@ -39,7 +39,7 @@ def topics(
     parts = [vectors.get(entry.item.id) for entry in searched]
     pins = [vectors.get(entry.item.id) for entry in ranked if entry.pinned]
     close, pinned = _cosines(parts, parts), _cosines(parts, pins)
-    said_by_pins = (pinned >= similarity.same).any(axis=1)
+    said_by_pins = np.any(pinned >= similarity.same, axis=1)
     room = np.maximum(policy.per_topic - (pinned >= similarity.topic).sum(axis=1), 1)
     if not policy.per_topic:
         room[:] = 0

@@ -189,6 +189,28 @@ class IndexContract:
             assert tx.vectors.remove(ANN, Corpus.MEMORIES, ["a"]) == 2  # whatever the model
             assert tx.vectors.read(ANN, Corpus.MEMORIES, "m").refs == ("b",)
 
+    def test_it_is_known_which_model_has_what(self, database: Database) -> None:
+        """STO-03, in the store: what a new model lacks is known, and an old one can go."""
+        two, three = unit(1, 0), unit(1, 0, 0)
+        with database.begin() as tx:
+            assert tx.vectors.dimension("old") is None
+            assert not tx.vectors.lacking("new", than="old")
+            for scope, corpus in ((ANN, Corpus.MEMORIES), (BO, Corpus.EPISODES)):
+                tx.vectors.write(scope, corpus, "old", [VectorEntry(ref="a", vectors=two)])
+            tx.vectors.write(ANN, Corpus.MEMORIES, "new", [VectorEntry(ref="a", vectors=three)])
+            assert tx.vectors.lacking("new", than="old")
+            noted = VectorEntry(ref="a", vectors=three[:0])  # kept elsewhere
+            tx.vectors.write(BO, Corpus.EPISODES, "new", [noted])
+            assert not tx.vectors.lacking("new", than="old")
+            assert (tx.vectors.dimension("old"), tx.vectors.dimension("new")) == (2, 3)
+            assert tx.vectors.read(BO, Corpus.EPISODES, "new").refs == ()
+            assert tx.vectors.refs(BO, Corpus.EPISODES, "new") == {"a"}
+            tx.vectors.write(BO, Corpus.EPISODES, "old", [VectorEntry(ref="b", vectors=two)])
+            assert tx.vectors.refs(BO, Corpus.EPISODES, "new") == {"a"}
+            tx.vectors.forget("old")
+            assert tx.vectors.dimension("old") is None
+            assert tx.vectors.refs(ANN, Corpus.MEMORIES) == {"a"}
+
     def test_the_revision_rises_with_every_change_that_can_be_found(
         self, database: Database
     ) -> None:

@@ -174,7 +174,7 @@ class Fuse:
         self._lock = Lock()
         self._rest = 0.0  # the last pause; 0: it answered
         self._until = 0.0
-        self._failed_at = float("-inf")
+        self._failures = 0
 
     @contextmanager
     def asking(self) -> Iterator[None]:
@@ -183,17 +183,18 @@ class Fuse:
         Raises:
             VectorsUnavailable: it does not answer, or did not a moment ago.
         """
-        began = self._began()
+        before = self._began()
         try:
             yield
         except VectorsUnavailable as error:
-            error.retry_after = self._failed(began)
+            error.retry_after = self._failed(before)
             raise
         with self._lock:
-            if began >= self._failed_at:
+            if before == self._failures:
                 self._rest = self._until = 0.0
 
-    def _began(self) -> float:
+    def _began(self) -> int:
+        """How often it has failed by now."""
         with self._lock:
             now = self._ticks()
             if now < self._until:
@@ -202,13 +203,13 @@ class Fuse:
                 )
             if self._rest:  # others wait for what this one finds out
                 self._until = now + self._rest
-            return now
+            return self._failures
 
-    def _failed(self, began: float) -> float:
+    def _failed(self, before: int) -> float:
         """How long to wait; questions that were on their way together count as one failure."""
         with self._lock:
-            if began >= self._failed_at:
-                self._failed_at = self._ticks()
+            if before == self._failures:
+                self._failures += 1
                 self._rest = min(max(_REST_S, 2 * self._rest), _REST_MAX_S)
-                self._until = self._failed_at + self._rest
+                self._until = self._ticks() + self._rest
             return self._rest
