@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from perdure import Memory, Message, Scope
 from perdure.errors import NotFound, Rejected
 from perdure.settings import load
-from perdure.store.database import _newer_sqlite  # type: ignore[attr-defined]  # the same driver
+from perdure.store.sqlite import _newer_sqlite  # type: ignore[attr-defined]  # the same driver
 
 ann = Scope(user="ann")
 SAID = [Message("user", "I don't eat meat.", id="m1")]

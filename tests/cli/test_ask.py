@@ -62,3 +62,14 @@ def test_items_lists_pages_and_filters(perdure):
     kinds = perdure("items", "ann", "--kind", "constraint", "--text", "MEAT", "--json").json
     assert kinds["total"] == 1
     assert perdure("--namespace", "shop", "items", "ann", "--json").json["total"] == 0
+
+
+@pytest.mark.spec("12")
+@pytest.mark.case("LANG-07")
+@pytest.mark.usefixtures("_known")
+def test_what_programs_read_holds_the_characters_themselves(perdure):
+    for command in (("recall", "小林", "晚饭吃什么？", "--json"), ("items", "小林", "--json"),
+                    ("export", "小林")):  # fmt: skip
+        told = perdure(*command).out
+        assert "不吃香菜" in told
+        assert "\\u" not in told

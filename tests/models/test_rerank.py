@@ -162,6 +162,19 @@ def test_a_deployment_with_a_rerank_endpoint_uses_it_and_goes_on_without(tmp_pat
             assert memory.parts.meter.read("recall_degraded", reason="RERANK_FAILED") == 1
 
 
+@pytest.mark.spec("4.6", "4.10")
+def test_where_none_is_configured_none_is_asked_and_none_is_missed(tmp_path):
+    url = f"sqlite:///{tmp_path / 'p.db'}"
+    with Memory.open(settings=load({"PERDURE_DATABASE_URL": url}), workers=False) as memory:
+        for content in ("The first boat is red", "The second boat is green"):
+            memory.items.add(Scope(user="ann"), content)
+        memory.recall(Scope(user="ann"), "boat?")
+
+        assert memory.parts.recaller.reranker is None
+        assert memory.parts.meter.read("model_calls") == 0
+        assert memory.parts.meter.read("recall_degraded", part="rerank") == 0
+
+
 def test_without_an_address_there_is_no_reranker_and_settings_that_clash_stop_the_start():
     assert reranker_of(load({}), Meter()) is None
     off = {"PERDURE_RERANKER": "none", "PERDURE_RERANK_BASE_URL": "http://127.0.0.1:1"}

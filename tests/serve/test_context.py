@@ -221,8 +221,13 @@ def test_a_search_gives_as_many_hits_as_were_asked_for(api):
 
     assert [len(set(hits(limit))) for limit in (1, 7, 11, 1_000)] == [1, 7, 11, 11]
     assert hits(7)[:1] == hits(1)
+    body = ANN | {"query": "chess, not gardening", "limit": 20}
+    scores = [hit["score"] for hit in api.post("/memory/search", json=body).json()["hits"]]
+    high = api.post("/memory/search", json=body | {"floor": scores[0]}).json()["hits"]
+    assert len(high) == scores.count(scores[0]) < len(scores)
     for wrong in ({"limit": 0}, {"limit": 1_001}, {"limit": -1}, {"limit": "5"}, {"limit": 2.5},
-                  {"top_k": 7}, {"arms": ["telepathy"]}):  # fmt: skip
+                  {"top_k": 7}, {"arms": ["telepathy"]}, {"floor": 1.5}, {"floor": -0.2},
+                  {"floor": "0.5"}):  # fmt: skip
         refused = api.post("/memory/search", json=ANN | {"query": "gardening"} | wrong)
         assert (refused.status_code, refused.json()["field"].split("[")[0]) == (
             422, next(iter(wrong)),

@@ -39,7 +39,7 @@ def topics(
     parts = [vectors.get(entry.item.id) for entry in searched]
     pins = [vectors.get(entry.item.id) for entry in ranked if entry.pinned]
     close, pinned = _cosines(parts, parts), _cosines(parts, pins)
-    said_by_pins = np.any(pinned >= similarity.same, axis=1)
+    nearest = pinned.max(axis=1, initial=-1.0)
     room = np.maximum(policy.per_topic - (pinned >= similarity.topic).sum(axis=1), 1)
     if not policy.per_topic:
         room[:] = 0
@@ -47,7 +47,7 @@ def topics(
     sizes: Counter[int] = Counter()
     for place in range(len(searched)):
         topic = next((first for first in sizes if close[place, first] >= similarity.topic), place)
-        same = said_by_pins[place] or (close[place, said] >= similarity.same).any()
+        same = max(nearest[place], close[place, said].max(initial=-1.0)) >= similarity.same
         if not same and sizes[topic] < room[topic]:
             said.append(place)
             sizes[topic] += 1

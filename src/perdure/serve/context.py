@@ -52,5 +52,5 @@ def context(memory: Door, who: Who, body: ContextIn) -> ContextOut:
 @routes.post("/memory/search", summary="Search memories, or what was said")
 def found(memory: Door, who: Who, body: SearchIn) -> HitsOut:
     """Ranked hits, best first, before any gate or budget."""
-    hits = memory.search(who.scope(body), body.query, body.limit, arms=body.arms)
+    hits = memory.search(who.scope(body), body.query, body.limit, arms=body.arms, floor=body.floor)
     return HitsOut.model_validate({"hits": hits})

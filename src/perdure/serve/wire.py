@@ -253,3 +253,6 @@ class SearchIn(Placed):
     arms: list[str] = Field(
         default=["semantic", "fulltext"], description="Of `semantic`, `fulltext`, `episodes`."
     )
+    floor: StrictFloat = Field(
+        default=0, description="0 to 1; hits with a lower score are left out."
+    )
