@@ -861,8 +861,12 @@ class Outside(Protocol):
     Jobs write to it, and then note in SQL that they did; until then rows say that they wait.
     """
 
-    def answers(self) -> bool:
-        """Does it answer now? It is asked, unless it did not answer a moment ago."""
+    def ping(self) -> None:
+        """Do nothing, if it answers. It is not asked if it did not answer a moment ago.
+
+        Raises:
+            VectorsUnavailable: it does not; ``retry_after`` says when it is asked again.
+        """
         ...
 
     def send(self, scope: Scope, corpus: Corpus, entries: Sequence[VectorEntry]) -> None:
@@ -879,6 +883,10 @@ class Outside(Protocol):
         Raises:
             VectorsUnavailable: it does not answer now.
         """
+        ...
+
+    def sweep(self, tx: Transaction, scope: Scope) -> None:
+        """Promise that what has no row is soon gone from there."""
         ...
 
     def clear(self) -> None:

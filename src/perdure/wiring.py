@@ -21,7 +21,7 @@ from perdure.control.runtime import Runtime
 from perdure.control.undo import Undo
 from perdure.control.uses import Uses
 from perdure.control.verdicts import Verdicts
-from perdure.errors import Misconfigured
+from perdure.errors import Misconfigured, VectorsUnavailable
 from perdure.jobs.backlog import Backlog
 from perdure.jobs.upkeep import Chore, Upkeep
 from perdure.jobs.worker import Worker
@@ -120,7 +120,10 @@ class Parts:
         """
         if self.index is None or not self.switches.vectors:
             return "off"
-        if isinstance(self.index, Outside) and not self.index.answers():
+        try:
+            if isinstance(self.index, Outside):
+                self.index.ping()
+        except VectorsUnavailable:
             return "unavailable"
         return "paused" if self.backlog.over() else "on"
 

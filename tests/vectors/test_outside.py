@@ -211,6 +211,19 @@ def test_scrubbed_and_cleared_memories_leave_no_vector(house, memory):
         assert tx.vectors.refs(ANN, MEMORIES) == set()
 
 
+@pytest.mark.spec("9")
+def test_messages_that_are_no_longer_kept_leave_no_vector(house):
+    memory = house.open(**OUTSIDE, policy__capture__keep_messages_s="7200")
+    memory.capture(ANN, "c", [Message(Role.USER, "I play the oboe.")])
+    house.work()
+    assert house.host.refs(ANN, EPISODES)
+    house.pass_by(3 * 3600)
+    house.upkeep()
+    house.pass_by(70)
+    house.work()
+    assert house.host.refs(ANN, EPISODES) == {}
+
+
 def test_a_restored_memory_gets_its_vector_again(house, memory):
     item = memory.items.add(ANN, "Likes tea")
     house.work()

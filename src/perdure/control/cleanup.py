@@ -11,7 +11,16 @@ from typing import Any
 from perdure.jobs.job import Effect
 from perdure.observe import Meter
 from perdure.policy import Policy
-from perdure.ports import Clock, Corpus, Database, Due, ItemFilter, Transaction, VectorIndex
+from perdure.ports import (
+    Clock,
+    Corpus,
+    Database,
+    Due,
+    ItemFilter,
+    Outside,
+    Transaction,
+    VectorIndex,
+)
 from perdure.types import (
     Actor,
     AuditEntry,
@@ -76,6 +85,9 @@ class Cleaner:
             "jobs": tx.jobs.strip(scope, WORDS),
             "merged": tx.audit.forget(scope, due.merged),
         }
+        outside = self.index if isinstance(self.index, Outside) else None
+        if outside is not None and done["messages"]:
+            outside.sweep(tx, scope)
         if job.payload.get(_COMPACT) is True:
             tx.fulltext.compact()
         for what, times in done.items():

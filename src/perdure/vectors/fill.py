@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, TypeAlias, TypeVar
 
 from perdure import text
-from perdure.errors import Rejected, Unavailable, VectorsUnavailable
+from perdure.errors import Rejected, Unavailable
 from perdure.jobs.job import Effect
 from perdure.policy import CapturePolicy
 from perdure.ports import (
@@ -86,8 +86,8 @@ class Filler:
             return lambda tx: self._write(tx, job, work, None)
         outside = self.index if isinstance(self.index, Outside) else None
         try:
-            if outside is not None and not outside.answers():
-                raise VectorsUnavailable  # before anything is embedded in vain
+            if outside is not None:
+                outside.ping()  # before anything is embedded in vain
             made = self._made(work, self._embed(self.embedder, work))
             if outside is not None:
                 for corpus, entries in made.items():

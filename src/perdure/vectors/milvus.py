@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import json
+import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -188,6 +189,7 @@ class MilvusHost:
 
     def _connected(self) -> Any:
         if self._client is None:
+            logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # a page for each failure
             client = importlib.import_module("pymilvus").MilvusClient
             self._client = client(self._url, token=self._token, timeout=self._timeout_s)
         return self._client

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ from perdure.ports import (
     Vectors,
 )
 from perdure.types import JobType, Promise, Scope, new_id
+
+_log = logging.getLogger(__name__)
 
 _REST_S = 1.0  # after a first failure; doubles with each further one
 _REST_MAX_S = 30.0  # a host that is back is noticed after so long at the latest
@@ -57,14 +60,14 @@ class OutsideIndex:
 
     # ── outside of any transaction ───────────────────────────────────────────────────────────────
 
-    def answers(self) -> bool:
-        """Does it answer now? It is asked, unless it did not answer a moment ago."""
-        try:
-            with self._fuse.asking():
-                self._host.ping()
-        except VectorsUnavailable:
-            return False
-        return True
+    def ping(self) -> None:
+        """Do nothing, if it answers. It is not asked if it did not answer a moment ago.
+
+        Raises:
+            VectorsUnavailable: it does not; ``retry_after`` says when it is asked again.
+        """
+        with self._fuse.asking():
+            self._host.ping()
 
     def send(self, scope: Scope, corpus: Corpus, entries: Sequence[VectorEntry]) -> None:
         """Replace the vectors of these refs there.
@@ -147,9 +150,12 @@ class OutsideIndex:
 
     def remove(self, tx: Transaction, scope: Scope, corpus: Corpus, refs: Collection[str]) -> None:
         """Forget in SQL that the host has them, and promise that it soon has them no more."""
-        if not refs:
-            return
-        tx.vectors.remove(scope, corpus, refs)
+        if refs:
+            tx.vectors.remove(scope, corpus, refs)
+            self.sweep(tx, scope)
+
+    def sweep(self, tx: Transaction, scope: Scope) -> None:
+        """Promise that what has no row is soon gone from there; once for what comes together."""
         at = self._clock()
         period = int(at.timestamp()) // _ORPHANS_S
         left = (period + 1) * _ORPHANS_S + _SETTLE_S - at.timestamp()
@@ -191,6 +197,8 @@ class Fuse:
             raise
         with self._lock:
             if before == self._failures:
+                if self._rest:
+                    _log.warning("the vector index answers again")
                 self._rest = self._until = 0.0
 
     def _began(self) -> int:
@@ -212,4 +220,5 @@ class Fuse:
                 self._failures += 1
                 self._rest = min(max(_REST_S, 2 * self._rest), _REST_MAX_S)
                 self._until = self._ticks() + self._rest
+                _log.warning("the vector index does not answer; %.0f s of rest", self._rest)
             return self._rest
