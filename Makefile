@@ -2,6 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+# Where the servers of `make services` are, for tests.
+-include .services/env
+export PERDURE_TEST_MARIADB PERDURE_TEST_POSTGRES PERDURE_TEST_MILVUS PERDURE_TEST_KAFKA
+
 .PHONY: demo test lint types bench serve services services-stop lock docs clean
 
 # Play the main job, in a throw-away database.

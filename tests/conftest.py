@@ -12,7 +12,9 @@ from sqlalchemy import create_engine, delete, inspect, make_url, text
 from perdure.store.schema import metadata, words
 
 STRICT = os.environ.get("PERDURE_TEST_STRICT") == "1"
-SERVERS = {kind: os.environ.get(f"PERDURE_TEST_{kind.upper()}") for kind in ("mariadb", "postgres")}
+SERVERS = {
+    kind: os.environ.get(f"PERDURE_TEST_{kind.upper()}") or None for kind in ("mariadb", "postgres")
+}
 DATABASES = ("sqlite", *SERVERS)
 TABLES = [*metadata.sorted_tables, words]
 UNLIKE_OURS = {"mariadb": " CHARACTER SET latin1"}  # what a database is by itself may not matter

@@ -14,7 +14,7 @@ import perdure
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 PYTHON = sorted(
-    file for folder in ("src", "tests", "bench", "examples", "docs")
+    file for folder in ("src", "tests", "bench", "examples", "docs", "deploy")
     for file in (ROOT / folder).rglob("*.py")
 )  # fmt: skip
 

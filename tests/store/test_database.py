@@ -30,8 +30,7 @@ HOLDS = """
 import sqlite3, sys, time
 file = sqlite3.connect(sys.argv[1], isolation_level=None)
 file.execute("CREATE TABLE theirs (id INTEGER)")
-file.execute("BEGIN")
-file.execute("SELECT * FROM theirs").fetchall()
+file.execute("BEGIN IMMEDIATE")
 print("held", flush=True)
 time.sleep(0.5)
 file.execute("COMMIT")

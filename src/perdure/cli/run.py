@@ -113,6 +113,7 @@ def migrate(context: typer.Context, *, json: Json = False) -> None:
     Examples:
     - `perdure migrate`
     - `perdure --database sqlite:////var/lib/perdure.db migrate`
+    - `perdure --database postgresql://perdure@db.example/perdure migrate`
     """
     given(context).open().close()
     if json:

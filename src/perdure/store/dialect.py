@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar, TypeAlias
 
 from sqlalchemy import URL, ColumnElement, Connection, Engine, Table, create_engine
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 from sqlalchemy.pool import QueuePool
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 from sqlalchemy.sql.dml import Insert
@@ -118,6 +118,10 @@ class Dialect(ABC):
     @abstractmethod
     def told(self, error: DBAPIError) -> str:
         """What the driver said, without any value of a row."""
+
+    def beaten(self, error: DBAPIError) -> bool:
+        """Somebody else was faster: the key is taken, or two waited for each other."""
+        return isinstance(error, IntegrityError)
 
     def meaning(self, url: URL, error: DBAPIError) -> PerdureError | None:
         """What an error means for whoever asked; None: the statement was at fault."""

@@ -20,11 +20,12 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import DBAPIError
 
 from perdure import text
 from perdure.errors import Fenced
 from perdure.store import rows
+from perdure.store.dialects import spoken
 from perdure.store.schema import ERROR, jobs
 from perdure.types import Job, JobState, JobType
 
@@ -125,8 +126,10 @@ class SqlLeases:
         }
         try:
             self._connection.execute(_START, {"of_id": row.id, **taken})
-        except IntegrityError:
-            return None
+        except DBAPIError as error:
+            if spoken(self._connection).beaten(error):
+                return None
+            raise
         return rows.job(row, state=JobState.PROCESSING, token=taken["token"], updated_at=at)
 
     def beat(self, job: Job, until: datetime) -> bool:

@@ -21,8 +21,9 @@ _MIGRATING = "perdure.migrating."
 _MIGRATING_S = 600  # another process may be making indexes of large tables
 
 _DUPLICATE = 1062
+_DEADLOCK = 1213
 _FORBIDDEN = (1044, 1142, 1143, 1227)
-_PLAIN = (1040, 1045, 1049, 1050, 1054, 1146, 1203, 1205, 1213, 1226, 1290, 1792, *_FORBIDDEN)
+_PLAIN = (1040, 1045, 1049, 1050, 1054, 1146, 1203, 1205, _DEADLOCK, 1226, 1290, 1792, *_FORBIDDEN)
 """Errors of the server whose text holds no value of a row."""
 _CLIENT = range(2000, 3000)
 """Errors that the driver itself reports; none holds a value of a row."""
@@ -119,6 +120,10 @@ class MySql(Dialect):
         if number in _PLAIN or number in _CLIENT:
             return f"{number} {error.orig.args[1]}" if error.orig is not None else str(number)
         return f"error {number}"
+
+    def beaten(self, error: DBAPIError) -> bool:
+        """Somebody else was faster: the key is taken, or two waited for each other."""
+        return _number(error) in {_DUPLICATE, _DEADLOCK}
 
     def meaning(self, url: URL, error: DBAPIError) -> PerdureError | None:
         """Whoever we are may be allowed too little."""

@@ -19,6 +19,7 @@ _CONNECT_S = 10
 _MIGRATING = 0x7065726475726500  # "perdure"
 
 _FORBIDDEN = "42501"
+_DEADLOCK = "40P01"
 _PLAIN = ("08", "25", "28", "3D", "40", "42", "53", "55", "57", "58")
 """Classes of errors whose first line holds no value of a row."""
 
@@ -83,6 +84,10 @@ class Postgres(Dialect):
         said = getattr(error.orig, "diag", None)
         first = said.message_primary if said is not None and code[:2] in _PLAIN else None
         return f"{code} {first or type(error.orig).__name__}"
+
+    def beaten(self, error: DBAPIError) -> bool:
+        """Somebody else was faster: the key is taken, or two waited for each other."""
+        return super().beaten(error) or getattr(error.orig, "sqlstate", None) == _DEADLOCK
 
     def meaning(self, url: URL, error: DBAPIError) -> PerdureError | None:
         """Whoever we are may be allowed too little."""
