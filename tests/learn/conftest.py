@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import random
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -26,6 +24,7 @@ from perdure.observe import Meter
 from perdure.policy import ASSISTANT, Policy
 from perdure.ports import ChatModel, Corpus, ItemFilter, Transaction
 from perdure.store.database import SqlDatabase
+from perdure.store.schema import metadata
 from perdure.testing.fakes import ScriptedChat, WordEmbedder
 from perdure.types import (
     Candidate,
@@ -238,33 +237,33 @@ def first_sentence(said: Any, at: datetime) -> Extracted:
 
 
 @pytest.fixture(scope="session")
-def template(tmp_path_factory):
-    """An empty database, made once; each world begins with a copy."""
-    file = tmp_path_factory.mktemp("template") / "p.db"
-    SqlDatabase.open(f"sqlite:///{file}", clock=lambda: START).close()
-    return file
+def opened(tmp_path_factory):
+    """One open database for all tests: what SQLAlchemy has compiled once serves every world."""
+    file = tmp_path_factory.mktemp("worlds") / "p.db"
+    database = SqlDatabase.open(f"sqlite:///{file}", clock=lambda: START)
+    yield database
+    database.close()
 
 
 @pytest.fixture
-def worlds(tmp_path, template):
-    """Makes fresh worlds; a new one closes the one before."""
-    count = itertools.count()
-    opened: list[World] = []
+def worlds(opened):
+    """Makes fresh worlds in the emptied database; a new one takes the place of the one before."""
+
+    own: list[SqlDatabase] = []
 
     def make(url: str | None = None) -> World:
-        while opened:
-            opened.pop().database.close()
-        if url is None:
-            file = tmp_path / f"{next(count)}.db"
-            shutil.copy(template, file)
-            url = f"sqlite:///{file}"
-        database = SqlDatabase.open(url, clock=lambda: START)
-        opened.append(World(database=Watched(database)))
-        return opened[-1]
+        if url is not None:
+            own.append(SqlDatabase.open(url, clock=lambda: START))
+            return World(database=Watched(own[-1]))
+        with opened.begin() as tx:
+            for table in reversed(metadata.sorted_tables):
+                if table.name != "perdure_version":
+                    tx.connection.execute(table.delete())
+        return World(database=Watched(opened))
 
     yield make
-    for world in opened:
-        world.database.close()
+    for database in own:
+        database.close()
 
 
 @pytest.fixture
