@@ -85,3 +85,19 @@ def test_what_a_person_wrote_stays_beside_the_new_statement(ann):
     assert mine in ann.rows()
     assert ann.memories() == ["Lives in Oslo", "Moved to Bergen"]
     assert ann.rows(Status.ARCHIVED) == []
+
+
+@pytest.mark.spec("3.4")
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("Is single", "Got married to Bo in June 2026"), ("Is vegetarian", "Is pescatarian now"),
+     ("单身", "2026年10月结婚了")],
+)  # fmt: skip
+def test_one_has_one_partner_and_one_diet_at_a_time(old, new):
+    first, second = answer(old), answer(new)
+
+    assert first is not None
+    assert second is not None
+    assert (first.topic, first.value) != (second.topic, second.value)
+    assert first.topic == second.topic
+    assert answer("Is single-minded") is None

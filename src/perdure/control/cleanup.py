@@ -85,9 +85,9 @@ class Cleaner:
             "jobs": tx.jobs.strip(scope, WORDS),
             "merged": tx.audit.forget(scope, due.merged),
         }
-        outside = self.index if isinstance(self.index, Outside) else None
-        if outside is not None and done["messages"]:
-            outside.sweep(tx, scope)
+        index: object = self.index
+        if done["messages"] and isinstance(index, Outside):
+            index.sweep(tx, scope)
         if job.payload.get(_COMPACT) is True:
             tx.fulltext.compact()
         for what, times in done.items():

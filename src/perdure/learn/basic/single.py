@@ -34,6 +34,16 @@ _ENGLISH: tuple[tuple[str, str], ...] = (
     ("called", r"wants\ to\ be\ called\ (?P<value>[^,;]+)"),
     ("answers", r"wants\ answers\ in\ (?P<value>[^,;]+)"),
     ("age", r"is\ (?P<value>\d{1,3})(?:\ years\ old)?"),
+    # "is single", "got married to Bo in June 2026"
+    (
+        "partner",
+        r"(?:is|got|has\ got)\ (?P<value>single|married|engaged|divorced|widowed)(?:\ .*)?",
+    ),
+    # "is vegetarian", "is pescatarian now"
+    (
+        "diet",
+        r"is\ (?:an?\ )?(?P<value>vegetarian|vegan|pescatarian|omnivore)(?:\ (?:now|again))?",
+    ),
     # "birthday is on 3 May", "favourite colour is blue"
     (
         "",
@@ -55,6 +65,7 @@ _CHINESE: tuple[tuple[str, str], ...] = (
     ("called", r"希望被叫[作做](?P<value>[^，,。；]{1,8})"),
     ("answers", r"用(?P<value>[^，,。；]{1,4}[文语話话])(?:来)?(?:回答|回复)"),
     ("age", r"(?:\d{4}年|今年)?(?P<value>\d{1,3})岁"),
+    ("partner", r"(?:\d{4}年(?:\d{1,2}月)?)?(?:现在)?(?P<value>单身|已婚|未婚|结婚|离婚|订婚)了?"),
     (
         "",
         r"""(?P<topic>生日|老家|邮箱|电话|手机号|时区|鞋码|血型|职业|最喜欢的[^，,。；是]{1,8}
