@@ -24,6 +24,7 @@ from perdure import ASSISTANT, Kind, Memory, Policy, Scope
 
 RELEVANCE = [round(step * 0.05, 2) for step in range(21)]
 SCORE = RELEVANCE
+SAID = (0.0, 0.15, 0.45, 0.5, 0.6, 0.75, 0.8, 0.85)  # values written beside the curves
 
 
 def measured(memory: Memory, asked: Sequence[Note], policy: Policy) -> dict[str, Figures]:
@@ -93,14 +94,23 @@ def main() -> int:
             given.plot,
             "Answers given against wrong mentions",
             ("wrong mentions, %", "answers given, %"),
-            {knob: _line(points) for knob, points in (("min_relevance", relevance),
-                                                      ("floor", score))},
-        )  # fmt: skip
+            {
+                f"gate.{knob}": _line(knob, points)
+                for knob, points in (("min_relevance", relevance), ("floor", score))
+            },
+        )
     return 0
 
 
-def _line(points: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
-    return [(point["both"]["wrong"], point["both"]["answered"]) for point in points]
+def _line(knob: str, points: Sequence[Mapping[str, Any]]) -> list[tuple[float, float, str]]:
+    """Wrong mentions and answers, and the knob's value at some of them; the default is said."""
+    chosen = getattr(ASSISTANT.gate, knob)
+    line = []
+    for point in points:
+        value = point[knob]
+        words = f"{value} (default)" if value == chosen else f"{value}" if value in SAID else ""
+        line.append((point["both"]["wrong"], point["both"]["answered"], words))
+    return line
 
 
 if __name__ == "__main__":

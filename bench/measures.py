@@ -96,23 +96,30 @@ def plot(
     file: Path,
     title: str,
     axes: tuple[str, str],
-    lines: Mapping[str, Sequence[tuple[float, float]]],
+    lines: Mapping[str, Sequence[tuple[float, float, str]]],
 ) -> None:
-    """Draw lines through points as PNG, where matplotlib is installed; else say that it is not.
+    """Draw one or two lines through points as PNG, if matplotlib is there; else say that it is not.
 
     Args:
         file: where to.
         title: of the picture.
         axes: names of the horizontal and the vertical one.
-        lines: points by name.
+        lines: points by name, each with what is written beside it.
     """
     pyplot = _pyplot(file)
     if pyplot is None:
         return
     figure, drawn = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
-    for name, points in lines.items():
-        drawn.plot(*zip(*points, strict=True), marker="o", markersize=3, label=name)
+    for (name, points), side in zip(lines.items(), ("left", "right"), strict=False):
+        across, up, _ = zip(*points, strict=True)
+        (line,) = drawn.plot(across, up, marker="o", markersize=4, label=name)
+        for (x, y), words in {(x, y): words for x, y, words in points if words}.items():
+            drawn.annotate(
+                words, (x, y), xytext=(6, -10) if side == "left" else (-6, 5), ha=side,
+                textcoords="offset points", fontsize=8, color=line.get_color(),
+            )  # fmt: skip
     drawn.set(title=title, xlabel=axes[0], ylabel=axes[1])
+    drawn.margins(x=0.09)
     drawn.grid(visible=True, alpha=0.3)
     drawn.legend()
     figure.savefig(file, dpi=120)
