@@ -159,6 +159,37 @@ def test_everybody_s_turn_comes_once_in_a_sweep_and_not_all_at_once(house, memor
     assert house.host.asked == 0  # whose turn it is, is no question to the host
 
 
+@pytest.mark.spec("3.5", "5")
+def test_what_is_learnt_is_pending_until_a_job_has_sent_it_and_is_compared_by_then(house, memory):
+    def learn(said):
+        receipt = memory.capture(ANN, said, [Message(Role.USER, said)])
+        steps = 0
+        while not memory.receipt(ANN, receipt.trace).learnt and steps < 9:
+            steps += house.parts.worker.run_once()
+        return memory.receipt(ANN, receipt.trace).learnt[0].item
+
+    first = learn("I live in Oslo.")
+    with house.parts.database.read() as tx:
+        (row,) = tx.items.get(ANN, [first])
+        noted = tx.vectors.refs(ANN, MEMORIES)
+    assert str(row.vector_status) == "pending"
+    assert house.host.refs(ANN, MEMORIES).keys() == noted == set()
+    house.pass_by(1)
+    house.work()
+    assert house.host.refs(ANN, MEMORIES) == {first: stamp(row)}
+
+    house.pass_by(5)
+    assert learn("I moved to Bergen.") == first
+    with house.parts.database.read() as tx:
+        (row,) = tx.items.get(ANN, [first])
+        assert tx.vectors.refs(ANN, MEMORIES) == set()
+    assert "Bergen" in row.content
+    assert str(row.vector_status) == "pending"
+    house.pass_by(5)
+    house.work()
+    assert house.host.refs(ANN, MEMORIES) == {first: stamp(row)}
+
+
 def test_what_changes_while_it_is_sent_is_sent_once_more(house, memory):
     item, gone = memory.items.add(ANN, "Lives in Oslo"), memory.items.add(ANN, "Likes tea")
     edit, delete = memory.items.edit, memory.items.delete
@@ -168,14 +199,18 @@ def test_what_changes_while_it_is_sent_is_sent_once_more(house, memory):
         house.host.write = send
         edit(ANN, item.id, content="Lives in Bergen")
         delete(ANN, gone.id)
+        house.pass_by(1)
         house.work()  # whoever edits is quicker
         send(scope, corpus, entries)
 
     house.host.write = meanwhile
     house.work()
-    house.pass_by(70)
+    house.pass_by(1)
     house.work()
     now = memory.items.get(ANN, item.id)
+    assert house.host.refs(ANN, MEMORIES)[item.id] == stamp(now)
+    house.pass_by(70)
+    house.work()
     assert house.host.refs(ANN, MEMORIES) == {item.id: stamp(now)}
     assert house.status(now) == "synced"
 

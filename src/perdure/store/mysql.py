@@ -76,6 +76,7 @@ class MySql(Dialect):
             raise DatabaseUnavailable("Another process is still migrating.")
         try:
             yield
+            connection.exec_driver_sql("COMMIT")  # who gets the lock next must see what was made
         finally:
             if not connection.invalidated:
                 connection.execute(text("SELECT RELEASE_LOCK(:name)"), named)
