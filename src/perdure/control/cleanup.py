@@ -85,13 +85,8 @@ class Cleaner:
             "jobs": tx.jobs.strip(scope, WORDS),
             "merged": tx.audit.forget(scope, due.merged),
         }
-<<<<<<< HEAD
         index: object = self.index
         if done["messages"] and isinstance(index, Outside):
-=======
-        index = self.index
-        if index is not None and isinstance(index, Outside) and done["messages"]:
->>>>>>> 8c23af0 (Prove that what was overtaken is sent once more, and that learning leaves sending to a job)
             index.sweep(tx, scope)
         if job.payload.get(_COMPACT) is True:
             tx.fulltext.compact()
