@@ -70,6 +70,25 @@ def test_only_two_places_catch_everything_and_go_on():
     assert {named(file) for file in SOURCES if swallows(file)} == BOUNDARIES.keys()
 
 
+def test_whoever_changes_rows_of_an_owner_names_the_owner():
+    """Units of work of one owner follow one another only if they say whose they are."""
+    unnamed = {named(file) for file in SOURCES if begins_for_nobody(file)}
+    assert {name for name in unnamed if "/store/" not in name and "/testing/" not in name} == {
+        "src/perdure/cli/jobs.py", "src/perdure/control/runtime.py", "src/perdure/jobs/upkeep.py",
+        "src/perdure/jobs/worker.py", "src/perdure/vectors/reconcile.py",
+    }  # fmt: skip
+
+
+def begins_for_nobody(file: Path) -> bool:
+    """Does it open a unit of work that writes and names no owner?"""
+    return any(
+        isinstance(call, ast.Call)
+        and not call.args
+        and ast.unparse(call.func).endswith("database.begin")
+        for call in ast.walk(ast.parse(file.read_text("utf-8")))
+    )
+
+
 def swallows(file: Path) -> bool:
     """Does a handler of every exception end otherwise than by raising it again?"""
     handlers = [n for n in ast.walk(ast.parse(file.read_text("utf-8")))

@@ -19,7 +19,6 @@ from sqlalchemy import (
     Text,
     bindparam,
 )
-from sqlalchemy.dialects.mysql import LONGBLOB, LONGTEXT
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from perdure.types import MAX_BINDING, MAX_NAMESPACE, MAX_USER, Scope
@@ -28,9 +27,10 @@ ID = 64  # characters of ids, hashes and traces that we make ourselves
 WORD = 16  # characters of an enumeration's value
 NAME = 255  # characters of a model, a prompt version, an event id
 MYSQL = ("mariadb", "mysql")
-LONG = Text().with_variant(LONGTEXT(), *MYSQL)
-"""A text of any length: TEXT of MySQL ends at 65,535 bytes."""
-BYTES = LargeBinary().with_variant(LONGBLOB(), *MYSQL)
+_LONGEST = 2**32 - 1
+LONG = Text().with_variant(Text(_LONGEST), *MYSQL)
+"""A text of any length: of MySQL LONGTEXT, since its TEXT ends at 65,535 bytes."""
+BYTES = LargeBinary().with_variant(LargeBinary(_LONGEST), *MYSQL)
 """Bytes of any length; the same."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

@@ -56,12 +56,11 @@ class Dialect(ABC):
         return f"{url.host}{port}/{url.database}"
 
     def _engine(self, url: URL, busy_s: float, **about: Any) -> Engine:
-        """An engine that never shows a value, and finds out first that a connection still lives."""
+        """An engine that never shows a value, and waits in turn for one of its connections."""
         try:
             return create_engine(
                 url,
                 hide_parameters=True,
-                pool_pre_ping=True,
                 poolclass=QueuePool,
                 max_overflow=0,
                 pool_timeout=busy_s,

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, Table, event, text
-from sqlalchemy.dialects import mysql
+from sqlalchemy import URL, Connection, Engine, Table, event, insert, text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.sql.dml import Insert
 
@@ -51,6 +50,7 @@ class MySql(Dialect):
             url,
             busy_s,
             pool_size=_CONNECTIONS,
+            pool_pre_ping=True,  # the server may have been away since
             connect_args={"charset": "utf8mb4", "connect_timeout": _CONNECT_S},
         )
 
@@ -90,16 +90,19 @@ class MySql(Dialect):
 
     def insert(self, table: Table) -> Any:
         """INSERT with ON DUPLICATE KEY."""
+        from sqlalchemy.dialects import mysql  # noqa: PLC0415 - slow to load, and seldom needed
+
         return mysql.insert(table)
 
     def upsert(self, table: Table, key: Sequence[str], change: Change) -> Insert:  # noqa: ARG002 - it knows the keys itself
         """An INSERT that changes the row that has its key already."""
-        statement = mysql.insert(table)
-        return statement.on_duplicate_key_update(dict(change(statement.inserted)))
+        statement = self.insert(table)
+        upsert: Insert = statement.on_duplicate_key_update(dict(change(statement.inserted)))
+        return upsert
 
     def cautious(self, table: Table, key: Sequence[str]) -> Insert:  # noqa: ARG002 - the same
         """A plain INSERT."""
-        return mysql.insert(table)
+        return insert(table)
 
     def add(self, connection: Connection, cautious: Insert, row: Mapping[str, Any]) -> int | None:
         """The number that the new row was given; None if another has its key.

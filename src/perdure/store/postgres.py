@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, Table, event, text
-from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import DBAPIError
 
 from perdure.errors import Misconfigured, PerdureError, Rejected
@@ -46,6 +45,7 @@ class Postgres(Dialect):
             url,
             busy_s,
             pool_size=_CONNECTIONS,
+            pool_pre_ping=True,  # the server may have been away since
             connect_args={"connect_timeout": _CONNECT_S, "client_encoding": "utf8"},
         )
 
@@ -74,6 +74,8 @@ class Postgres(Dialect):
 
     def insert(self, table: Table) -> Any:
         """INSERT with ON CONFLICT."""
+        from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - slow to load, and seldom needed
+
         return postgresql.insert(table)
 
     def told(self, error: DBAPIError) -> str:

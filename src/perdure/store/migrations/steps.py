@@ -10,14 +10,15 @@ from typing import Any
 
 from alembic import op
 from sqlalchemy import Column, inspect
-from sqlalchemy.dialects.mysql import LONGBLOB, LONGTEXT
 from sqlalchemy.schema import SchemaItem
 from sqlalchemy.types import BigInteger, Integer, LargeBinary, String, Text, TypeEngine
 
 _MYSQL = ("mariadb", "mysql")
 
-LONG = Text().with_variant(LONGTEXT(), *_MYSQL)
-BYTES = LargeBinary().with_variant(LONGBLOB(), *_MYSQL)
+_LONGEST = 2**32 - 1  # makes LONGTEXT and LONGBLOB of MySQL
+
+LONG = Text().with_variant(Text(_LONGEST), *_MYSQL)
+BYTES = LargeBinary().with_variant(LargeBinary(_LONGEST), *_MYSQL)
 NUMBER = BigInteger().with_variant(Integer(), "sqlite")
 MOMENT = BigInteger()  # microseconds since 1970
 
