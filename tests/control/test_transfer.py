@@ -152,5 +152,6 @@ def test_many_lines_are_embedded_in_few_requests(home):
     home.work()
     assert asked == [100, 100, 10]
     found = home.memory.search(ann, "number 149", arms=["semantic"])
-    assert found[0].content == "Likes tea number 149"
+    alike = [one.content for one in found if one.score == found[0].score]  # words share places
+    assert "Likes tea number 149" in alike
     assert home.memory.search(ann, "你好", arms=["episodes"])

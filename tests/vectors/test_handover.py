@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import Any
 
@@ -81,14 +82,17 @@ def test_a_fresh_store_has_nothing_to_wait_for(house):
     assert house.parts.recaller.before.done()
 
 
-def test_nobody_waits_for_the_question_whether_the_new_ones_are_complete(house):
+def test_nobody_waits_for_the_question_whether_the_new_ones_are_complete(house, monkeypatch):
     house.open().items.add(ANN, "Owns a telescope")
     house.memory.close()
     house.open(vector_index="milvus", vector_url="http://127.0.0.1:1")
     old = house.parts.recaller.before
     house.work()
     house.upkeep()
+    gate, look = threading.Event(), old.look
+    monkeypatch.setattr(old, "look", lambda: gate.wait(10) and look())
     assert not old.done()  # it is asked beside
+    gate.set()
     until = time.monotonic() + 10
     while not old.done() and time.monotonic() < until:
         time.sleep(0.01)

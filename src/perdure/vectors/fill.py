@@ -186,7 +186,7 @@ class Filler:
     def _note_failure(self, job: Job, work: _Work) -> None:
         """The last try says at the row that it failed; reconciling starts over."""
         if job.retry_count >= job.max_retry and work.items:
-            with self.database.begin() as tx:
+            with self.database.begin(job.scope) as tx:
                 ids = [item.id for item in work.items]
                 tx.items.mark_vectors(job.scope, ids, VectorStatus.FAILED)
 
