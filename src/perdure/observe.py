@@ -22,6 +22,11 @@ class Meter:
         with self._lock:
             self._counts[name, tuple(sorted(labels.items()))] += amount  # type: ignore[assignment]
 
+    def gauge(self, name: str, value: float, **labels: str) -> None:
+        """Set what rises and falls, for example ``gauge("outbox_depth", 12)``."""
+        with self._lock:
+            self._counts[name, tuple(sorted(labels.items()))] = value  # type: ignore[assignment]
+
     def read(self, name: str, **labels: str) -> float:
         """The sum of a counter over everything that carries these labels."""
         wanted = set(labels.items())

@@ -295,6 +295,8 @@ class JobsPolicy(Group):
     sweep_s: float = 86_400.0  # a vector index outside SQL is compared with it so often; 0: never
     backlog: int = 10_000  # above so many waiting jobs vectors are made later; 0: never
     backlog_look_s: float = 5.0  # they are counted this often
+    outbox_batch: int = 500  # events that are published, or taken, at once
+    republish_s: float = 300.0  # an event that has not come back by then is published again
     repair_batch: int = 100  # memories or messages whose vectors are made anew in one job
 
 

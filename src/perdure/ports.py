@@ -22,6 +22,7 @@ from perdure.types import (
     Level,
     MemoryItem,
     Message,
+    Outgoing,
     Preferences,
     Promise,
     Scope,
@@ -468,8 +469,12 @@ class FeedbackStore(Protocol):
 class JobStore(Protocol):
     """Promises: written with their cause, kept by whoever holds the token."""
 
-    def promise(self, promise: Promise, at: datetime) -> tuple[Job, bool]:
-        """Write the job, or find the one that has its key. The flag says that it is new."""
+    def promise(self, promise: Promise, at: datetime, *, arrived: bool = False) -> tuple[Job, bool]:
+        """Write the job, or find the one that has its key. The flag says that it is new.
+
+        Where there is a bus, promises that it announces go to the outbox first; one that
+        ``arrived`` from there becomes a job.
+        """
         ...
 
     def claim(self, at: datetime, lease_s: float, types: Collection[JobType]) -> Job | None:
@@ -551,6 +556,38 @@ class JobStore(Protocol):
 
         Returns how many jobs had one.
         """
+        ...
+
+
+class OutboxStore(Protocol):
+    """Promises on their way out. Each stays until its job stands in the same commit."""
+
+    def lead(self, token: str, at: datetime, until: datetime) -> bool:
+        """Be the one that publishes until then. False: another process is."""
+        ...
+
+    def due(self, resent_before: datetime, limit: int) -> list[Outgoing]:
+        """What was not published yet, or last before that time; oldest first."""
+        ...
+
+    def sent(self, ids: Collection[int], at: datetime) -> None:
+        """The bus has these."""
+        ...
+
+    def take(self, scope: Scope, key: str) -> list[Outgoing]:
+        """Take out the owner's promises up to the one with this key, in their order.
+
+        None if that one is no longer here: it was taken out before, or erased. What was published
+        after another that the bus lost can so never overtake it.
+        """
+        ...
+
+    def remove(self, scope: Scope) -> int:
+        """Take back every promise of an owner that is still here; its event then has no effect."""
+        ...
+
+    def waiting(self) -> tuple[int, datetime | None]:
+        """How many there are, and when the oldest was made."""
         ...
 
 
@@ -720,6 +757,11 @@ class Transaction(Protocol):
     @property
     def audit(self) -> AuditStore:
         """Who changed what."""
+        ...
+
+    @property
+    def outbox(self) -> OutboxStore:
+        """Promises on their way out, where there is a bus."""
         ...
 
     @property
@@ -949,4 +991,51 @@ class Handover(Protocol):
 
     def done(self) -> bool:
         """Can all that these find be found by the others? Never goes back to False."""
+        ...
+
+
+# ── the way out of one process ───────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Letter:
+    """One event as a bus carries it."""
+
+    topic: str
+    """Without the deployment's prefix."""
+    key: str
+    """Letters with the same key keep their order."""
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Bus(Protocol):
+    """Carries letters to whoever takes them, at least once and in order per key."""
+
+    def publish(self, letters: Sequence[Letter]) -> None:
+        """Returns once the bus has them all.
+
+        Raises:
+            Unavailable: it may have some of them; publishing all again does no harm.
+        """
+        ...
+
+    def take(self, limit: int, wait_s: float) -> list[Letter]:
+        """The next letters; the same ones again until `taken` was called.
+
+        Raises:
+            Unavailable: the bus does not answer.
+        """
+        ...
+
+    def taken(self) -> None:
+        """What `take` gave last need not be given again.
+
+        Raises:
+            Unavailable: it will be, to this taker or another.
+        """
+        ...
+
+    def close(self) -> None:
+        """Leave; others get what comes."""
         ...

@@ -96,6 +96,23 @@ class Settings:
     vectors: bool = True
     """Off: nothing is embedded; search goes by words."""
 
+    bus: Literal["none", "kafka"] = "none"
+    """How promises reach the workers: as rows of the table, or announced on Kafka first."""
+    kafka_servers: str | None = None
+    """Kafka's addresses, for example kafka-1:9092,kafka-2:9092."""
+    kafka_topic_prefix: str = "perdure."
+    """In front of every topic, and of the group."""
+    kafka_group: str = "perdure"
+    """The consumer group; all processes on one database have the same, and no other has it."""
+    kafka_security: Literal["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"] = "plaintext"
+    """How Kafka is spoken to."""
+    kafka_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = "PLAIN"
+    """How the password is proven, with ``sasl_…``."""
+    kafka_username: str | None = None
+    """Who we are to Kafka, with ``sasl_…``."""
+    kafka_password: Secret | None = None
+    """The password, with ``sasl_…``."""
+
     worker_threads: int = 2
     """Threads that keep promises in this process."""
     host: str = "127.0.0.1"

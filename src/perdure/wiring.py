@@ -9,10 +9,11 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from perdure.control.cleanup import WORDS, Cleaner
 from perdure.control.items import Items
@@ -21,7 +22,10 @@ from perdure.control.runtime import Runtime
 from perdure.control.undo import Undo
 from perdure.control.uses import Uses
 from perdure.control.verdicts import Verdicts
-from perdure.errors import Misconfigured, VectorsUnavailable
+from perdure.errors import DatabaseUnavailable, Misconfigured, MissingExtra, VectorsUnavailable
+from perdure.events.consumer import Consumer
+from perdure.events.outbox import Relay, come_home
+from perdure.events.watch import Watch
 from perdure.jobs.backlog import Backlog
 from perdure.jobs.upkeep import Chore, Upkeep
 from perdure.jobs.worker import Worker
@@ -35,6 +39,7 @@ from perdure.models.e5 import E5Embedder
 from perdure.observe import Meter
 from perdure.policy import Policy
 from perdure.ports import (
+    Bus,
     ChatModel,
     Clock,
     Database,
@@ -48,7 +53,7 @@ from perdure.recall.answer import Recaller
 from perdure.settings import Settings
 from perdure.store.database import SqlDatabase
 from perdure.store.file import FileDatabase, check_policy
-from perdure.types import JobType, Switches
+from perdure.types import EVENTS, JobType, Switches
 from perdure.vectors.fill import Filler
 from perdure.vectors.fits import check_length
 from perdure.vectors.handover import OldVectors
@@ -60,9 +65,25 @@ from perdure.vectors.table import TableIndex
 
 VectorsNow: TypeAlias = Literal["on", "off", "paused", "unavailable"]
 """Paused: made later, since much else waits. Unavailable: words answer until the index does."""
+_HOME_AT_ONCE, _HOME_AGAIN_S = 100, 5.0  # promises at once, and seconds between two tries
 
 Task: TypeAlias = Callable[[threading.Event], None]
 """Runs in a thread of its own until the event is set."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """How promises leave the process, and come back as jobs."""
+
+    bus: Bus
+    relay: Relay
+    consumer: Consumer
+    watch: Watch
+
+    @property
+    def tasks(self) -> tuple[tuple[str, Task], ...]:
+        """What runs beside the workers."""
+        return ("perdure-relay", self.relay.run), ("perdure-consumer", self.consumer.run)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +110,8 @@ class Parts:
     runtime: Runtime
     uses: Uses
     backlog: Backlog
+    way: Way | None = None
+    """The way out over a bus; None: there is none."""
     beside: tuple[tuple[str, Task], ...] = ()
     """More that runs beside the conversation: name and task of each thread."""
     closing: tuple[Callable[[], None], ...] = ()
@@ -137,11 +160,14 @@ class Parts:
             *workers,
             ("perdure-upkeep", self.upkeep.run),
             ("perdure-uses", self.uses.run),
+            *(() if self.way is None else self.way.tasks),
             *self.beside,
         ]
 
     def notify(self) -> None:
         """Wake the workers: there may be something to do, or it is time to stop."""
+        if self.way is not None:
+            self.way.relay.notify()
         self.worker.notify()
 
     def close(self) -> None:
@@ -176,6 +202,19 @@ def _warming(part: Warming) -> Task:
         part.warm()
 
     return warm
+
+
+def _homecoming(database: Database, clock: Clock) -> Task:
+    """Makes jobs of what a bus was to carry that is no longer used."""
+
+    def bring(stop: threading.Event) -> None:
+        while not stop.is_set():
+            with suppress(DatabaseUnavailable):
+                come_home(database, clock, _HOME_AT_ONCE)
+                return
+            stop.wait(_HOME_AGAIN_S)
+
+    return bring
 
 
 def now() -> datetime:
@@ -263,8 +302,27 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
         meter=meter,
     )
     closing: list[Callable[[], None]] = [recaller.close]
+    worker = Worker(
+        database,
+        {
+            JobType.EXTRACT: learner,
+            JobType.EMBED: filler,
+            JobType.RECONCILE: reconciler,
+            JobType.CONSOLIDATE: consolidator,
+            JobType.CLEANUP: cleaner,
+        },
+        settings.policy.jobs,
+        clock=clock,
+        meter=meter,
+        rng=random.Random(),  # noqa: S311 - jitter, not cryptography
+        forgets=WORDS,
+        backlog=backlog,
+    )
+    way = way_of(settings, database, worker, clock, meter)
+    homecoming = () if way is not None else (("perdure-homecoming", _homecoming(database, clock)),)
     old: tuple[object, ...] = () if before is None else (before.embedder, before.index)
-    holders: tuple[object, ...] = (chat, embedder, reranker, index, *old)
+    bus = way.bus if way else None
+    holders: tuple[object, ...] = (bus, chat, embedder, reranker, index, *old)
     slow: tuple[tuple[str, object], ...] = (("embedder", embedder), ("reranker", reranker))
     closing += [part.close for part in holders if isinstance(part, Closing)]
     return Parts(
@@ -276,22 +334,7 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
         embedder=embedder,
         index=index,
         recaller=recaller,
-        worker=Worker(
-            database,
-            {
-                JobType.EXTRACT: learner,
-                JobType.EMBED: filler,
-                JobType.RECONCILE: reconciler,
-                JobType.CONSOLIDATE: consolidator,
-                JobType.CLEANUP: cleaner,
-            },
-            settings.policy.jobs,
-            clock=clock,
-            meter=meter,
-            rng=random.Random(),  # noqa: S311 - jitter, not cryptography
-            forgets=WORDS,
-            backlog=backlog,
-        ),
+        worker=worker,
         upkeep=Upkeep(
             database,
             settings.policy.jobs,
@@ -330,10 +373,14 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
         runtime=runtime,
         uses=Uses(database, clock),
         backlog=backlog,
-        beside=tuple(
-            (f"perdure-warm-{name}", _warming(part))
-            for name, part in slow
-            if isinstance(part, Warming)
+        way=way,
+        beside=(
+            *homecoming,
+            *(
+                (f"perdure-warm-{name}", _warming(part))
+                for name, part in slow
+                if isinstance(part, Warming)
+            ),
         ),
         closing=(*closing, database.close),
     )
@@ -347,10 +394,52 @@ def is_file(settings: Settings) -> bool:
 def database_of(settings: Settings, clock: Clock) -> Database:
     """Where memories live."""
     if not is_file(settings):
-        return SqlDatabase.open(settings.database_url, clock=clock)
+        leaving = () if settings.bus == "none" else EVENTS
+        return SqlDatabase.open(settings.database_url, clock=clock, leaving=leaving)
+    if settings.bus != "none":
+        raise Misconfigured("A desktop file has no outbox.", field="PERDURE_BUS")
     check_policy(settings.policy)
     how = settings.policy.item.normalisation
     return FileDatabase.open(Path(settings.database_url), clock=clock, normalisation=how)
+
+
+def way_of(
+    settings: Settings, database: Database, worker: Worker, clock: Clock, meter: Meter
+) -> Way | None:
+    """The way out over a bus; None: promises are jobs at once."""
+    bus = bus_of(settings)
+    if bus is None:
+        return None
+    policy, watch = settings.policy.jobs, Watch(clock)
+    return Way(
+        bus=bus,
+        relay=Relay(database, bus, policy, clock=clock, meter=meter, watch=watch),
+        consumer=Consumer(
+            database, bus, policy, clock=clock, meter=meter, watch=watch, arrived=worker.notify
+        ),
+        watch=watch,
+    )
+
+
+def bus_of(settings: Settings) -> Bus | None:
+    """What carries events; it is reached when there is something to carry."""
+    if settings.bus == "none":
+        return None
+    if settings.kafka_servers is None:
+        raise Misconfigured("Kafka needs an address.", field="PERDURE_KAFKA_SERVERS")
+    try:
+        from perdure.events.kafka import KafkaBus  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError:
+        raise MissingExtra("kafka") from None
+    reached: dict[str, Any] = {
+        "bootstrap.servers": settings.kafka_servers,
+        "security.protocol": settings.kafka_security,
+    }
+    if settings.kafka_security.startswith("sasl"):
+        reached["sasl.mechanism"] = settings.kafka_mechanism
+        reached["sasl.username"] = settings.kafka_username or ""
+        reached["sasl.password"] = settings.kafka_password or ""
+    return KafkaBus(reached, prefix=settings.kafka_topic_prefix, group=settings.kafka_group)
 
 
 def chat_model(settings: Settings, meter: Meter) -> ChatModel | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,11 +21,12 @@ from perdure.store.fulltext import SqlFullText
 from perdure.store.items import SqlItems
 from perdure.store.jobs import SqlJobs
 from perdure.store.messages import SqlMessages
+from perdure.store.outbox import SqlOutbox
 from perdure.store.owners import SqlOwners
 from perdure.store.runtime import SqlRuntime
 from perdure.store.users import SqlUsers
 from perdure.store.vectors import SqlVectors
-from perdure.types import Scope
+from perdure.types import JobType, Scope
 
 _MIGRATING_S = 60.0
 
@@ -33,14 +34,17 @@ _MIGRATING_S = 60.0
 class SqlTransaction:
     """`ports.Transaction` on one connection: every store sees the same unit of work."""
 
-    def __init__(self, connection: Connection, clock: Clock) -> None:
+    def __init__(
+        self, connection: Connection, clock: Clock, leaving: Collection[JobType] = ()
+    ) -> None:
         self.connection = connection
         self.users = SqlUsers(connection, clock)
         self.vectors = SqlVectors(connection, self.users)
         self.fulltext = SqlFullText(connection, self.users)
         self.items = SqlItems(connection, self.users, self.vectors, self.fulltext)
         self.messages = SqlMessages(connection, self.users, self.vectors, self.fulltext)
-        self.jobs = SqlJobs(connection)
+        self.outbox = SqlOutbox(connection)
+        self.jobs = SqlJobs(connection, self.outbox, leaving)
         self.audit = SqlAudit(connection)
         self.runtime = SqlRuntime(connection)
         self.feedback = SqlFeedback(connection)
@@ -50,16 +54,25 @@ class SqlTransaction:
 class SqlDatabase:
     """`ports.Database` over SQLAlchemy; share it between threads."""
 
-    def __init__(self, dialect: Dialect, url: URL, clock: Clock, busy_s: float) -> None:
+    def __init__(
+        self, dialect: Dialect, url: URL, clock: Clock, busy_s: float, leaving: Collection[JobType]
+    ) -> None:
         self._dialect = dialect
         self._url = url
         self._clock = clock
+        self._leaving = leaving
         self._writers, self._readers = dialect.engines(url, busy_s)
         self._newest = False
 
     @classmethod
     def open(
-        cls, url: str, *, clock: Clock, busy_s: float = 30.0, patient: bool = False
+        cls,
+        url: str,
+        *,
+        clock: Clock,
+        busy_s: float = 30.0,
+        patient: bool = False,
+        leaving: Collection[JobType] = (),
     ) -> SqlDatabase:
         """Open a database, creating or upgrading its tables where they are missing or old.
 
@@ -71,6 +84,7 @@ class SqlDatabase:
             busy_s: seconds to wait for another writer.
             patient: a database that does not answer is opened all the same; units of work fail
                 until it does, and the first one after that finds or makes the tables.
+            leaving: types of promises that go to the outbox first, since there is a bus.
 
         Raises:
             Misconfigured: the URL cannot be meant, the driver is missing, we are allowed too
@@ -79,7 +93,7 @@ class SqlDatabase:
             DatabaseUnavailable: the database does not answer.
         """
         dialect, address = parsed(url)
-        database = cls(dialect, address, clock, busy_s)
+        database = cls(dialect, address, clock, busy_s, leaving)
         try:
             database._see_to_tables()
         except DatabaseUnavailable:
@@ -121,7 +135,7 @@ class SqlDatabase:
         if not self._newest:
             self._see_to_tables()
         with _translated(self._dialect, self._url), engine.begin() as connection:
-            yield SqlTransaction(connection, self._clock)
+            yield SqlTransaction(connection, self._clock, self._leaving)
 
     def _see_to_tables(self) -> None:
         """Make or upgrade the tables; an ordinary start finds them and waits for nobody."""
@@ -168,7 +182,7 @@ class SqlDatabase:
         self._dialect.join(connection)
         if committed is not None:
             event.listen(connection, "commit", lambda _: committed(), once=True)
-        tx = SqlTransaction(connection, self._clock)
+        tx = SqlTransaction(connection, self._clock, self._leaving)
         if scope is not None:
             tx.users.hold(scope)
         return tx

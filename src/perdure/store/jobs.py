@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import bindparam, delete, func, select, update
+from sqlalchemy import Connection, bindparam, delete, func, select, update
 
-from perdure import text
 from perdure.store import rows
 from perdure.store.columns import owned, whose
 from perdure.store.dialects import Addition, bunches
 from perdure.store.leases import SqlLeases
+from perdure.store.outbox import SqlOutbox
 from perdure.store.schema import jobs
 from perdure.types import Job, JobState, JobType, Promise, Scope, Trace
 
 _PROMISE = Addition(jobs, ("idempotency_key",))
+_NEW = {"state": JobState.PENDING.value, "result": {}, "retry_count": 0}
 _BY_KEY = select(jobs).where(*owned(jobs), jobs.c.idempotency_key == bindparam("of_key"))
 _OF = select(jobs).where(*owned(jobs), jobs.c.trace == bindparam("of_trace")).order_by(jobs.c.id)
 _IDS = jobs.c.id.in_(bindparam("ids", expanding=True))
@@ -39,53 +41,43 @@ _FORGET = delete(jobs).where(
 
 
 class SqlJobs(SqlLeases):
-    """`ports.JobStore` on one connection."""
+    """`ports.JobStore` on one connection.
 
-    def promise(self, promise: Promise, at: datetime) -> tuple[Job, bool]:
-        """Write the job, or find the one that has its key. The flag says that it is new."""
-        key = text.fingerprint(promise.namespace, promise.user, promise.key)
-        number = _PROMISE.write(
-            self._connection,
-            {
-                "type": promise.type.value,
-                "namespace": promise.namespace,
-                "user_id": promise.user,
-                "conversation_id": promise.conversation,
-                "source_message_id": promise.source_message,
-                "idempotency_key": key,
-                "key": promise.key,
-                "payload": dict(promise.payload),
-                "result": {},
-                "trace": promise.trace,
-                "state": JobState.PENDING.value,
-                "ordered": promise.ordered,
-                "retry_count": 0,
-                "max_retry": promise.max_retry,
-                "next_retry_at": promise.run_at or at,
-                "created_at": at,
-                "updated_at": at,
-            },
-        )
-        if number is None:
-            owner = Scope(namespace=promise.namespace, user=promise.user)
-            row = self._connection.execute(_BY_KEY, {**whose(owner), "of_key": key}).one()
-            return rows.job(row), False
-        return Job(
-            id=number,
-            type=promise.type,
-            namespace=promise.namespace,
-            user=promise.user,
-            key=promise.key,
-            payload=promise.payload,
-            trace=promise.trace,
-            state=JobState.PENDING,
-            conversation=promise.conversation,
-            source_message=promise.source_message,
-            max_retry=promise.max_retry,
-            next_retry_at=promise.run_at or at,
-            created_at=at,
-            updated_at=at,
-        ), True
+    Args:
+        connection: of the unit of work.
+        outbox: what is on its way out.
+        leaving: types of promises that go there first; they become jobs when they come back.
+    """
+
+    def __init__(
+        self, connection: Connection, outbox: SqlOutbox, leaving: Collection[JobType] = ()
+    ) -> None:
+        super().__init__(connection)
+        self._outbox = outbox
+        self._leaving = leaving
+
+    def promise(self, promise: Promise, at: datetime, *, arrived: bool = False) -> tuple[Job, bool]:
+        """Write the job, or find the one that has its key. The flag says that it is new.
+
+        Where there is a bus, promises that it announces go to the outbox first; one that
+        ``arrived`` from there becomes a job.
+        """
+        row = rows.promised(promise, at)
+        if promise.type in self._leaving and not arrived:
+            found = self._named(row)
+            return self._outbox.put(promise, row, at) if found is None else (found, False)
+        due = {"next_retry_at": promise.run_at or at, "updated_at": at}
+        number = _PROMISE.write(self._connection, {**row, **_NEW, **due})
+        if number is None and (found := self._named(row)) is not None:
+            return found, False
+        return rows.waiting(number or 0, promise, at), True
+
+    def _named(self, row: Mapping[str, Any]) -> Job | None:
+        """The job with this row's key."""
+        key = {"of_namespace": row["namespace"], "of_user": row["user_id"]}
+        key["of_key"] = row["idempotency_key"]
+        found = self._connection.execute(_BY_KEY, key).one_or_none()
+        return None if found is None else rows.job(found)
 
     # ── looking at promises ──────────────────────────────────────────────────────────────────────
 
@@ -96,9 +88,10 @@ class SqlJobs(SqlLeases):
         return None if row is None else rows.job(row)
 
     def of(self, scope: Scope, trace: Trace) -> list[Job]:
-        """The jobs of one trace."""
+        """The jobs of one trace; what is still on its way out is among them, as pending."""
         found = self._connection.execute(_OF, {**whose(scope), "of_trace": trace})
-        return [rows.job(row) for row in found]
+        leaving = [rows.waiting(0, one.promise, one.at) for one in self._outbox.of(scope, trace)]
+        return [*(rows.job(row) for row in found), *leaving]
 
     def page(
         self, states: Collection[JobState], limit: int = 50, after: int | None = None

@@ -34,6 +34,7 @@ from perdure.store.schema import (
     jobs,
     memories,
     messages,
+    outbox,
     texts,
     users,
     vectors,
@@ -90,7 +91,8 @@ class SqlOwners:
         """
         found = self._owners(namespace, *_disagreeing(model, episodes=episodes))
         mended = _of(jobs, jobs.c.type.in_(_MENDING), not_(jobs.c.state.in_(_OVER)))
-        mending = set(self._owners(namespace, mended)) if found else set()
+        leaving = _of(outbox, outbox.c.type.in_(_MENDING))
+        mending = set(self._owners(namespace, mended, leaving)) if found else set()
         return [owner for owner in found if owner not in mending]
 
     def _owners(self, namespace: str, *questions: Select[Any]) -> list[Scope]:

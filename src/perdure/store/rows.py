@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +20,8 @@ from perdure.types import (
     Level,
     MemoryItem,
     Origin,
+    Outgoing,
+    Promise,
     Source,
     Status,
     VectorStatus,
@@ -130,6 +133,62 @@ def unpacked(text: str) -> MemoryItem:
     for name in _MOMENTS:
         values[name] = None if values[name] is None else moment(values[name])
     return item(SimpleNamespace(**values))
+
+
+def promised(promise: Promise, at: datetime) -> dict[str, Any]:
+    """The columns that a job and a promise on its way out have in common."""
+    return {
+        "type": promise.type.value,
+        "namespace": promise.namespace,
+        "user_id": promise.user,
+        "conversation_id": promise.conversation,
+        "source_message_id": promise.source_message,
+        "idempotency_key": text.fingerprint(promise.namespace, promise.user, promise.key),
+        "key": promise.key,
+        "payload": dict(promise.payload),
+        "trace": promise.trace,
+        "ordered": promise.ordered,
+        "max_retry": promise.max_retry,
+        "created_at": at,
+    }
+
+
+def outgoing(row: Row[Any]) -> Outgoing:
+    """The promise of a row of the outbox."""
+    promise = Promise(
+        type=JobType(row.type),
+        namespace=row.namespace,
+        user=row.user_id,
+        key=row.key,
+        payload=row.payload,
+        trace=row.trace,
+        conversation=row.conversation_id,
+        source_message=row.source_message_id,
+        max_retry=row.max_retry,
+        ordered=row.ordered,
+        run_at=row.run_at,
+    )
+    return Outgoing(id=row.id, promise=promise, at=row.created_at)
+
+
+def waiting(number: int, promise: Promise, at: datetime) -> Job:
+    """The job of a promise that nobody has touched yet; 0 is the number of one without a row."""
+    return Job(
+        id=number,
+        type=promise.type,
+        namespace=promise.namespace,
+        user=promise.user,
+        key=promise.key,
+        payload=promise.payload,
+        trace=promise.trace,
+        state=JobState.PENDING,
+        conversation=promise.conversation,
+        source_message=promise.source_message,
+        max_retry=promise.max_retry,
+        next_retry_at=promise.run_at or at,
+        created_at=at,
+        updated_at=at,
+    )
 
 
 def job(row: Row[Any], **changed: Any) -> Job:

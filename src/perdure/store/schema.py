@@ -214,6 +214,41 @@ jobs = Table(
     sqlite_autoincrement=True,
 )
 
+outbox = Table(
+    "perdure_outbox",  # promises on their way out; each goes when its job comes
+    metadata,
+    number(),
+    Column("type", line(WORD), nullable=False),
+    *owner(),
+    binding("conversation_id"),
+    binding("source_message_id"),
+    Column("idempotency_key", line(ID), nullable=False),  # the job's
+    Column("key", LONG, nullable=False),
+    Column("payload", Document, nullable=False),
+    Column("trace", line(ID), nullable=False),
+    Column("ordered", Boolean, nullable=False),
+    Column("max_retry", Integer, nullable=False),
+    Column("run_at", Moment),
+    Column("created_at", Moment, nullable=False),
+    Column("sent_at", Moment),  # when it was last published; empty: not yet
+    UniqueConstraint("idempotency_key", name="uq_perdure_outbox_idempotency_key"),
+    Index("ix_perdure_outbox_sent", "sent_at", "id"),
+    Index("ix_perdure_outbox_owner", "namespace", "user_id", "id"),
+    Index("ix_perdure_outbox_trace", "trace"),
+    sqlite_autoincrement=True,
+)
+
+leads = Table(
+    "perdure_leads",  # what only one process does at a time, and which
+    metadata,
+    number(),
+    Column("name", line(WORD), nullable=False),
+    Column("token", line(ID), nullable=False),
+    Column("lease_until", Moment, nullable=False),
+    UniqueConstraint("name", name="uq_perdure_leads_name"),
+    sqlite_autoincrement=True,
+)
+
 audit_log = Table(
     "perdure_audit_log",
     metadata,

@@ -31,7 +31,7 @@ from perdure.types.item import (
     VectorStatus,
     content_hash,
 )
-from perdure.types.job import Job, JobState, JobType, Promise
+from perdure.types.job import EVENTS, Job, JobState, JobType, Outgoing, Promise
 from perdure.types.reason import Reason
 from perdure.types.receipt import Learnt, Receipt, ReceiptState, RefusedNote
 from perdure.types.said import ConversationKind, Message, Mode, Outcome, Role, Turn, Utterance
@@ -39,6 +39,7 @@ from perdure.types.scope import Scope
 from perdure.types.switches import Preferences, Switches
 
 __all__ = [
+    "EVENTS",
     "MAX_BINDING",
     "MAX_MESSAGE",
     "MAX_NAMESPACE",
@@ -73,6 +74,7 @@ __all__ = [
     "Operation",
     "Origin",
     "Outcome",
+    "Outgoing",
     "Place",
     "Preferences",
     "Promise",

@@ -22,6 +22,14 @@ class JobType(StrEnum):
     CLEANUP = "cleanup"  # set aside what expired, scrub what was deleted
 
 
+EVENTS: Mapping[JobType, str] = {
+    JobType.EXTRACT: "memory.extract.requested",
+    JobType.EMBED: "memory.embed.requested",
+    JobType.CLEANUP: "memory.cleanup.requested",
+}
+"""What is announced of a promise where there is a bus; of the other types nothing is."""
+
+
 class JobState(StrEnum):
     """How far a job has come."""
 
@@ -58,10 +66,27 @@ class Promise:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Outgoing:
+    """A promise on its way out: it becomes a job once its event has come back from the bus."""
+
+    id: int
+    """Of the row; the promises of one user leave in this order."""
+    promise: Promise
+    at: datetime
+    """When it was made."""
+
+    @property
+    def scope(self) -> Scope:
+        """Whose it is."""
+        return Scope(namespace=self.promise.namespace, user=self.promise.user)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """A promise as it stands in the table. ``token`` proves that this worker still holds it."""
 
     id: int
+    """0 while the promise is on its way out."""
     type: JobType
     namespace: str
     user: str

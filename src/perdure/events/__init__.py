@@ -1,0 +1,1 @@
+"""The way out of one process: promises are announced on a bus, and come back as jobs."""
