@@ -56,7 +56,7 @@ class TestMemory(BusContract):
     @pytest.fixture
     def open_bus(self, broker, opened):
         def open_bus(group="perdure"):
-            opened.append(broker.bus(group))
+            opened.append(broker.bus(group, TOPICS))
             return opened[-1]
 
         return open_bus

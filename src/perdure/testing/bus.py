@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from perdure.errors import Unavailable
 from perdure.ports import Letter
+from perdure.types import EVENTS
 
 _LOOKS_S = 0.005
 
@@ -24,9 +25,11 @@ class MemoryBroker:
     _takers: dict[str, MemoryBus] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def bus(self, group: str = "perdure") -> MemoryBus:
-        """A `ports.Bus` on this broker; of each group one takes at a time."""
-        return MemoryBus(self, group)
+    def bus(
+        self, group: str = "perdure", takes: Iterable[str] = tuple(EVENTS.values())
+    ) -> MemoryBus:
+        """A `ports.Bus` on this broker; of each group one takes at a time, from these topics."""
+        return MemoryBus(self, group, frozenset(takes))
 
     def lose(self) -> None:
         """Forget every letter, as a broker does that keeps them in memory and is killed."""
@@ -38,9 +41,10 @@ class MemoryBroker:
 class MemoryBus:
     """`ports.Bus` on a `MemoryBroker`."""
 
-    def __init__(self, broker: MemoryBroker, group: str) -> None:
+    def __init__(self, broker: MemoryBroker, group: str, takes: frozenset[str]) -> None:
         self._broker = broker
         self._group = group
+        self._takes = takes
         self._given = 0
 
     def publish(self, letters: Sequence[Letter]) -> None:
@@ -65,7 +69,8 @@ class MemoryBus:
                 self._answers()
                 first = self._broker._takers.setdefault(self._group, self)  # noqa: SLF001 - the same
                 place = self._broker._places.get(self._group, 0)  # noqa: SLF001 - the same
-                found = self._broker.letters[place : place + limit] if first is self else []
+                mine = [one for one in self._broker.letters if one.topic in self._takes]
+                found = mine[place : place + limit] if first is self else []
                 self._given = len(found)
             if found or time.monotonic() >= until:
                 return found

@@ -66,6 +66,11 @@ class BusContract:
         another.close()
         assert taken(open_bus(), 1) == [letter(3)]
 
+    def test_what_lies_in_other_topics_is_for_others(self, open_bus: Open) -> None:
+        bus = open_bus()
+        bus.publish([letter(1, topic="dead"), letter(2)])
+        assert taken(bus, 1) == [letter(2)]
+
     def test_each_group_gets_every_letter(self, open_bus: Open) -> None:
         bus = open_bus()
         bus.publish([letter(1)])
