@@ -17,7 +17,7 @@ from perdure.errors import Unavailable
 from perdure.types import Role
 
 USERS = ("ann", "bo", "小林")
-PAUSE_S = 0.25  # at most, between two turns of one producer
+PAUSE_S = 1.5  # at most, between two turns of one producer
 AGAIN_S = 0.1
 
 

@@ -41,9 +41,9 @@ DATABASES = ("sqlite", "mariadb", "postgres")
 BUSES = ("none", "kafka")
 PRODUCERS, WORKERS = 4, 2
 MODEL = "words"
-BETWEEN_S = (0.3, 1.7)  # two kills
+BETWEEN_S = (0.5, 3.5)  # two kills
 DOWN_S = 1.0  # at most, before what was killed is started again
-SETTLING_S = 180.0  # all must be learnt so long after the last kill
+SETTLING_S = 60.0  # so long after the last kill nothing at all may come to its end
 KNOBS = {
     "JOBS__LEASE_S": "2", "JOBS__POLL_S": "0.1", "JOBS__BACKOFF_S": "0.2",
     "JOBS__BACKOFF_MAX_S": "2", "JOBS__UPKEEP_S": "2", "JOBS__REPUBLISH_S": "3",
@@ -67,7 +67,7 @@ class Counts:
     twice: int = 0
     """Statements that were written, or met again, more than once."""
     disordered: int = 0
-    """Jobs that ended before one that was captured earlier."""
+    """Turns that were learnt before one that was captured earlier."""
     unfinished: int = 0
     """Promises that wait, or are dead."""
     disagreeing: int = 0
@@ -87,7 +87,12 @@ class Part:
 
     def __init__(self, role: str, number: int, env: dict[str, str], folder: Path) -> None:
         self.role = role
-        self._command = [sys.executable, str(Path(__file__).with_name("part.py")), role, str(number)]
+        self._command = [
+            sys.executable,
+            str(Path(__file__).with_name("part.py")),
+            role,
+            str(number),
+        ]
         self._env = env
         self._out = folder / f"{role}-{number}"
         self.start()
@@ -179,13 +184,17 @@ def environment(url: str, models: str, kafka: str | None) -> dict[str, str]:
     """Settings of every process."""
     ours = {k: v for k, v in os.environ.items() if not k.startswith("PERDURE_")}
     bus = {} if kafka is None else {"PERDURE_BUS": "kafka", "PERDURE_KAFKA_SERVERS": kafka}
-    return ours | bus | {
-        "PERDURE_DATABASE_URL": url,
-        "PERDURE_EMBEDDER": "openai",
-        "PERDURE_EMBEDDING_BASE_URL": models,
-        "PERDURE_EMBEDDING_MODEL": MODEL,
-        **{f"PERDURE_POLICY__{name}": value for name, value in KNOBS.items()},
-    }
+    return (
+        ours
+        | bus
+        | {
+            "PERDURE_DATABASE_URL": url,
+            "PERDURE_EMBEDDER": "openai",
+            "PERDURE_EMBEDDING_BASE_URL": models,
+            "PERDURE_EMBEDDING_MODEL": MODEL,
+            **{f"PERDURE_POLICY__{name}": value for name, value in KNOBS.items()},
+        }
+    )
 
 
 # ── looking at what is left ──────────────────────────────────────────────────────────────────────
@@ -212,19 +221,23 @@ def look(url: str, said: set[tuple[str, str]], counts: Counts) -> None:
     with database.read() as tx:
         jobs = [
             job for job in tx.jobs.page(list(JobState), limit=1_000_000)
-            if job.type is JobType.EXTRACT
+            if job.type is JobType.EXTRACT and job.state is JobState.SUCCESS
         ]  # fmt: skip
         for user in USERS:
             scope = Scope(user=user)
             for item in tx.items.every(scope, ItemFilter()):
                 learnt[user, item.content[-6:]] += 1
             place = {message: seq for seq, _, message in _messages(tx, scope)}
-            ended = sorted((j.updated_at, j.id, place[j.source_message]) for j in jobs if j.user == user)
+            ended = sorted(
+                (j.updated_at, j.id, place[j.source_message]) for j in jobs if j.user == user
+            )
             order = [seq for _, _, seq in ended]
             counts.disordered += sum(b < a for a, b in zip(order, order[1:], strict=False))
             items = {item.id for item in tx.items.every(scope, ItemFilter())}
             counts.disagreeing += tx.vectors.refs(scope, Corpus.MEMORIES) != items
-        met = sum(len(job.result.get("learnt", ())) + len(job.result.get("refused", ())) for job in jobs)
+        met = sum(
+            len(job.result.get("learnt", ())) + len(job.result.get("refused", ())) for job in jobs
+        )
         counts.disagreeing += len(tx.owners.unfindable("default", model=MODEL, episodes=True))
     database.close()
     counts.learnt = len(learnt)
@@ -239,13 +252,15 @@ def _messages(tx, scope):  # type: ignore[no-untyped-def]  # tests say their typ
 
 
 def settled(database: SqlDatabase) -> int:
-    """Wait until no promise waits; how many still do, or are dead."""
-    until = time.monotonic() + SETTLING_S
+    """Wait until no promise waits, or it goes no further; how many still do, or are dead."""
+    last, until = -1, 0.0
     while True:
         with database.read() as tx:
             depth = tx.jobs.depth(now())
             left = sum(n for state, n in depth.items() if state is not JobState.SUCCESS)
             left += tx.outbox.waiting()[0]
+        if left != last:
+            last, until = left, time.monotonic() + SETTLING_S
         if left == 0 or time.monotonic() > until:
             return left
         time.sleep(0.2)

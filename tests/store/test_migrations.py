@@ -22,8 +22,9 @@ from perdure.store import migrations
 from perdure.store.columns import moment
 from perdure.store.database import SqlDatabase, migrate
 from perdure.store.schema import metadata, words
-from perdure.testing.samples import ANN, BO, NOW, contents, memory
-from perdure.types import Message, Preferences, Role, Scope
+from perdure.testing.samples import ANN, BO, NOW, contents, memory, promise
+from perdure.text import fingerprint
+from perdure.types import EVENTS, Message, Preferences, Role, Scope
 
 OPEN = """
 import sys
@@ -123,7 +124,7 @@ def test_an_empty_file_becomes_exactly_what_the_code_expects(url, file):
 
 
 @pytest.mark.case("OPS-05")
-@pytest.mark.parametrize("steps", [("0002", "0003", "head"), ("head",)])
+@pytest.mark.parametrize("steps", [("0002", "0003", "0004", "head"), ("head",)])
 def test_the_oldest_rows_come_along_step_by_step_and_in_one_go(empty_url, connected, steps):
     upgraded(empty_url, "0001")
     with connected(empty_url) as connection:
@@ -209,6 +210,34 @@ def test_the_third_revision_keeps_every_user_and_every_entry(empty_url, connecte
         assert (entry.before, entry.was) == ("x", None)
         tx.users.consolidate(ANN, "run", NOW)
         assert tx.users.consolidated(ANN) == (NOW, "run")
+    database.close()
+
+
+@pytest.mark.case("OPS-05")
+def test_the_fourth_revision_keeps_every_job_and_lets_promises_leave(empty_url, connected):
+    """From 0003: a job that waits is found by its key; the outbox is empty and can be used."""
+    upgraded(empty_url, "0003")
+    said = promise(ANN, "k")
+    with connected(empty_url) as old:
+        put(
+            old, "perdure_jobs", type="extract", namespace="default", user_id="ann",
+            idempotency_key=fingerprint("default", "ann", "k"), key="k", payload="{}", result="{}",
+            trace="t", state="pending", ordered=True, retry_count=0, max_retry=5, next_retry_at=5,
+            created_at=5, updated_at=5,
+        )  # fmt: skip
+
+    assert migrate(empty_url)
+
+    database = SqlDatabase.open(empty_url, clock=lambda: NOW, leaving=EVENTS)
+    with database.begin() as tx:
+        assert tx.outbox.waiting() == (0, None)
+        job, new = tx.jobs.promise(said, NOW)
+        assert (job.trace, new) == ("t", False)
+        tx.jobs.promise(promise(ANN, "另一个"), NOW)
+    with database.begin() as tx:
+        assert tx.outbox.lead("one", NOW, NOW)
+        [leaving] = tx.outbox.due(NOW, 10)
+        assert (leaving.promise, leaving.at) == (promise(ANN, "另一个"), NOW)
     database.close()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from importlib.metadata import version
 from typing import Annotated, Any
 
@@ -76,12 +77,23 @@ class Live(BaseModel):
     status: str
 
 
+class Way(BaseModel):
+    """How promises leave: whether this process reaches the bus, and how many are on their way."""
+
+    state: str
+    since: datetime
+    waiting: int
+    oldest_s: float
+
+
 class Ready(Live):
     """The database answers too; how many jobs are in each state, what learns, how vectors do."""
 
     jobs: dict[str, int]
     model: str
     vectors: VectorsNow
+    bus: Way | None
+    """Null where there is no bus."""
 
 
 _PROBLEM: dict[int | str, dict[str, Any]] = {
@@ -155,11 +167,20 @@ def ready(memory: Annotated[Memory, Depends(items.front_door)]) -> Ready:
     parts = memory.parts
     with parts.database.read() as tx:
         depth = tx.jobs.depth(parts.clock())
+        waiting, oldest = tx.outbox.waiting()
     return Ready(
         status="ready",
         jobs={state.value: count for state, count in depth.items()},
         model="basic" if parts.chat is None else parts.chat.name,
         vectors=parts.vectors_now(),
+        bus=None
+        if parts.way is None
+        else Way(
+            state=parts.way.watch.health.state,
+            since=parts.way.watch.health.since,
+            waiting=waiting,
+            oldest_s=(parts.clock() - oldest).total_seconds() if oldest else 0.0,
+        ),
     )
 
 

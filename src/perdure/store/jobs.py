@@ -82,10 +82,13 @@ class SqlJobs(SqlLeases):
     # ── looking at promises ──────────────────────────────────────────────────────────────────────
 
     def find(self, scope: Scope, key: str) -> Job | None:
-        """The job that was promised with this key, while it is kept."""
+        """The job that was promised with this key, while it is kept; on its way out, as pending."""
         whole = text.fingerprint(scope.namespace, scope.user, key)
         row = self._connection.execute(_BY_KEY, {**whose(scope), "of_key": whole}).one_or_none()
-        return None if row is None else rows.job(row)
+        if row is not None:
+            return rows.job(row)
+        leaving = self._outbox.find(scope, key)
+        return None if leaving is None else rows.waiting(0, leaving.promise, leaving.at)
 
     def of(self, scope: Scope, trace: Trace) -> list[Job]:
         """The jobs of one trace; what is still on its way out is among them, as pending."""

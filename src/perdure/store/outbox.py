@@ -54,9 +54,15 @@ class SqlOutbox:
         number = _PUT.write(self._connection, {**row, "run_at": promise.run_at})
         if number is not None:
             return rows.waiting(0, promise, at), True
-        found = self._named(Scope(namespace=promise.namespace, user=promise.user), promise.key)
+        found = self.find(Scope(namespace=promise.namespace, user=promise.user), promise.key)
         known = promise if found is None else found.promise
         return rows.waiting(0, known, at if found is None else found.at), False
+
+    def find(self, scope: Scope, key: str) -> Outgoing | None:
+        """The promise with this key, while it is here."""
+        wanted = {**whose(scope), "of_key": text.fingerprint(scope.namespace, scope.user, key)}
+        row = self._connection.execute(_BY_KEY, wanted).one_or_none()
+        return None if row is None else rows.outgoing(row)
 
     def of(self, scope: Scope, trace: Trace) -> list[Outgoing]:
         """The promises of one trace, in their order."""
@@ -90,7 +96,7 @@ class SqlOutbox:
         None if that one is no longer here: it was taken out before, or erased. What was published
         after another that the bus lost can so never overtake it.
         """
-        named = self._named(scope, key)
+        named = self.find(scope, key)
         if named is None:
             return []
         found = self._connection.execute(_UPTO, {**whose(scope), "upto": named.id})
@@ -107,8 +113,3 @@ class SqlOutbox:
         """How many there are, and when the oldest was made."""
         count, oldest = self._connection.execute(_WAITING).one()
         return count, oldest
-
-    def _named(self, scope: Scope, key: str) -> Outgoing | None:
-        wanted = {**whose(scope), "of_key": text.fingerprint(scope.namespace, scope.user, key)}
-        row = self._connection.execute(_BY_KEY, wanted).one_or_none()
-        return None if row is None else rows.outgoing(row)

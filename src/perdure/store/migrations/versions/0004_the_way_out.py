@@ -22,7 +22,7 @@ down_revision = "0003"
 branch_labels = None
 depends_on = None
 
-_WORD, _ID, _BINDING = line(16), line(64), line(255)
+_WORD, _ID, _BINDING = line(16), line(64), line(128)
 
 
 def upgrade() -> None:
