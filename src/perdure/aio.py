@@ -14,6 +14,7 @@ from perdure.settings import Settings
 from perdure.types import (
     Answer,
     Consolidation,
+    Erasure,
     Found,
     MemoryItem,
     Message,
@@ -106,6 +107,14 @@ class AsyncMemory:
     async def undo(self, scope: Scope, run: str) -> Undone:
         """As `Memory.undo`."""
         return await _hop(self._memory.undo, scope, run)
+
+    async def erase(self, scope: Scope, *, by: str = "user") -> Erasure:
+        """As `Memory.erase`."""
+        return await _hop(self._memory.erase, scope, by=by)
+
+    async def erasure(self, scope: Scope) -> Erasure:
+        """As `Memory.erasure`."""
+        return await _hop(self._memory.erasure, scope)
 
     async def export(self, scope: Scope) -> AsyncIterator[Any]:
         """As `Memory.export`, a line at a time."""

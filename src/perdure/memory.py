@@ -25,6 +25,7 @@ from perdure.types import (
     Answer,
     Consolidation,
     ConversationKind,
+    Erasure,
     Found,
     MemoryItem,
     Message,
@@ -371,6 +372,39 @@ class Memory:
             LimitReached: no further active memory fits.
         """
         return self._parts.undo.take_back(scope, run)
+
+    # ── a person's right to be forgotten ─────────────────────────────────────────────────────────
+
+    def erase(self, scope: Scope, *, by: str = "user") -> Erasure:
+        """Remove everything of a user, for good: rows, vectors, messages, jobs, history, switches.
+
+        Jobs of the user that run now end without writing. What the user adds while this runs goes
+        as well; what is added afterwards is new. A process that ends in between loses nothing:
+        a worker goes on, or the next call.
+
+        Args:
+            scope: the user; it may bind nothing, since nobody is erased in part.
+            by: who asked for it, as the receipt keeps it.
+
+        Returns:
+            The receipt: how much went from where, and what a search of every place finds now.
+
+        Raises:
+            Rejected: the scope names more than a user.
+            DatabaseUnavailable: the database does not answer. What was begun goes on by itself.
+        """
+        erased = self._parts.eraser.erase(scope, by)
+        self._parts.recaller.forget(scope)
+        return erased
+
+    def erasure(self, scope: Scope) -> Erasure:
+        """The receipt of a user's last erasure, and what a search of every place finds now.
+
+        Raises:
+            NotFound: this user was never erased.
+            Rejected: the scope names more than a user.
+        """
+        return self._parts.eraser.look(scope)
 
     # ── moving in and out ────────────────────────────────────────────────────────────────────────
 

@@ -13,7 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perdure.types import (
+    Actor,
     AuditEntry,
+    AuditPage,
+    Erasure,
     Feedback,
     Job,
     JobState,
@@ -22,11 +25,13 @@ from perdure.types import (
     Level,
     MemoryItem,
     Message,
+    Operation,
     Outgoing,
     Preferences,
     Promise,
     Scope,
     Source,
+    Spend,
     Status,
     Trace,
     Utterance,
@@ -423,6 +428,21 @@ class RuntimeStore(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditFilter:
+    """Which entries of a namespace are meant. An empty collection shows nothing."""
+
+    user: str | None = None
+    """Whose memories; "" are the values of the namespace itself."""
+    item: str | None = None
+    by: str | None = None
+    """Which person or key did it."""
+    actors: Collection[Actor] | None = None
+    operations: Collection[Operation] | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
 class AuditStore(Protocol):
     """Who changed what, why, before and after."""
 
@@ -436,6 +456,16 @@ class AuditStore(Protocol):
 
     def every(self, scope: Scope) -> list[AuditEntry]:
         """The history of all memories of the owner, gone ones included, oldest first."""
+        ...
+
+    def page(
+        self, namespace: str, which: AuditFilter, limit: int = 50, after: str | None = None
+    ) -> AuditPage:
+        """Newest first, across the users of a namespace unless the filter names one."""
+        ...
+
+    def after(self, scope: Scope, place: int, limit: int) -> list[tuple[int, AuditEntry]]:
+        """The owner's entries behind a place, oldest first, each with its own place."""
         ...
 
     def scrub(self, scope: Scope, items: Collection[str]) -> None:
@@ -543,12 +573,20 @@ class JobStore(Protocol):
         """How many jobs are in each state."""
         ...
 
+    def oldest(self) -> datetime | None:
+        """When the job that has waited longest was promised; None: none waits."""
+        ...
+
     def forget(self, before: datetime) -> int:
         """Remove jobs that succeeded before that time."""
         ...
 
     def release(self, at: datetime) -> int:
         """Take back what dead workers held; each loses a try, and is dead without any left."""
+        ...
+
+    def take_away(self, scope: Scope) -> Mapping[str, int]:
+        """Remove every job of an owner but `erase`, running ones too: their holders are fenced."""
         ...
 
     def strip(self, scope: Scope, fields: Collection[str]) -> int:
@@ -716,6 +754,10 @@ class OwnerStore(Protocol):
         """Everyone who has a memory, a conversation or a switch here."""
         ...
 
+    def vectors(self) -> Mapping[VectorStatus, int]:
+        """How many memories of all users have which vector status."""
+        ...
+
     def overdue(self, namespace: str, due: Due) -> list[Scope]:
         """Owners of something that is overdue."""
         ...
@@ -728,6 +770,53 @@ class OwnerStore(Protocol):
             model: of the vectors there should be; None where there should be none.
             episodes: messages should have terms and vectors too.
         """
+        ...
+
+
+class ErasureStore(Protocol):
+    """Everything of a user at once: gone, counted, and the receipt that stays."""
+
+    def add(self, erasure: Erasure) -> None:
+        """Note that a user is to be erased."""
+        ...
+
+    def put(self, erasure: Erasure) -> None:
+        """Note how far it has come."""
+        ...
+
+    def last(self, scope: Scope) -> Erasure | None:
+        """The last erasure of this user; None: there was none."""
+        ...
+
+    def since(self, scope: Scope, at: datetime) -> bool:
+        """Was the user erased, or is being erased, since then?"""
+        ...
+
+    def wipe(self, scope: Scope) -> Mapping[str, int]:
+        """Remove every row of the user, in whatever table; how many went, by place.
+
+        What stays are receipts of erasures, the job that goes on with one, and who looked.
+        """
+        ...
+
+    def held(self, scope: Scope) -> Mapping[str, int]:
+        """How many rows of the user `wipe` would remove, by place."""
+        ...
+
+
+class SpendStore(Protocol):
+    """What models cost, by month."""
+
+    def add(self, namespace: str, user: str | None, spent: Spend) -> None:
+        """Add to the month of the namespace, and of the user where one is named."""
+        ...
+
+    def of(self, scope: Scope, month: str) -> list[Spend]:
+        """What one user spent in a month, by model and purpose."""
+        ...
+
+    def together(self, namespace: str, month: str) -> list[Spend]:
+        """What all of a namespace spent in a month, erased users included."""
         ...
 
 
@@ -789,6 +878,16 @@ class Transaction(Protocol):
         """Who needs looking after."""
         ...
 
+    @property
+    def erasures(self) -> ErasureStore:
+        """Everything of a user at once."""
+        ...
+
+    @property
+    def spend(self) -> SpendStore:
+        """What models cost."""
+        ...
+
 
 class Database(Protocol):
     """Opens units of work. Never held open while a model thinks."""
@@ -807,6 +906,14 @@ class Database(Protocol):
 
     def read(self) -> AbstractContextManager[Transaction]:
         """A unit of work that only reads, and sees one moment; never waits for writers.
+
+        Raises:
+            DatabaseUnavailable: the database does not answer.
+        """
+        ...
+
+    def purge(self) -> None:
+        """Leave nothing of what was removed where the store can help it: no log, no copy.
 
         Raises:
             DatabaseUnavailable: the database does not answer.

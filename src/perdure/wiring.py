@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from perdure.control.cleanup import WORDS, Cleaner
+from perdure.control.erase import Eraser
 from perdure.control.items import Items
 from perdure.control.preferences import UserPreferences
 from perdure.control.runtime import Runtime
@@ -106,6 +107,7 @@ class Parts:
     undo: Undo
     cleaner: Cleaner
     reconciler: Reconciler
+    eraser: Eraser
     preferences: UserPreferences
     runtime: Runtime
     uses: Uses
@@ -291,6 +293,13 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
         clock=clock,
         meter=meter,
     )
+    eraser = Eraser(
+        database=database,
+        index=index,
+        policy=settings.policy.jobs,
+        clock=clock,
+        meter=meter,
+    )
     recaller = Recaller(
         database=database,
         embedder=embedder,
@@ -310,6 +319,7 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
             JobType.RECONCILE: reconciler,
             JobType.CONSOLIDATE: consolidator,
             JobType.CLEANUP: cleaner,
+            JobType.ERASE: eraser,
         },
         settings.policy.jobs,
         clock=clock,
@@ -369,6 +379,7 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
         ),
         cleaner=cleaner,
         reconciler=reconciler,
+        eraser=eraser,
         preferences=UserPreferences(database=database, policy_of=runtime.policy_of),
         runtime=runtime,
         uses=Uses(database, clock),

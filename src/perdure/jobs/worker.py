@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from perdure.errors import Fenced, Unavailable
 from perdure.jobs.backlog import Backlog
 from perdure.jobs.job import Again, Effect, Handler, cause, verdict
-from perdure.observe import Meter
+from perdure.observe import Meter, span
 from perdure.policy import JobsPolicy
 from perdure.ports import Clock, Database
 from perdure.types import Job, JobType
@@ -106,9 +106,10 @@ class Worker:
             return False
         self._in_hand[job.id] = job
         try:
-            with self._heartbeat(job):
-                effect = self._handlers[job.type](job)
-            self._write(job, effect)
+            with span(f"job {job.type.value}", job.span, job=job.id, trace=job.trace):
+                with self._heartbeat(job):
+                    effect = self._handlers[job.type](job)
+                self._write(job, effect)
         except Fenced:
             self._count(job, "fenced")
         except Exception as failure:  # noqa: BLE001 - the job boundary: one job never stops the rest

@@ -30,6 +30,7 @@ from perdure.types import (
     Reason,
     Scope,
     Switches,
+    made_at,
     new_id,
 )
 
@@ -147,6 +148,8 @@ class Consolidator:
     def _write(self, run: Run, found: Operations, tx: Transaction) -> Operations:
         """Write what still holds, and start the cooldown."""
         at = self.clock()
+        if tx.erasures.since(run.group.owner, made_at(run.id)):
+            return Operations()
         merging = Merging(
             tx=tx,
             owner=run.group.owner,

@@ -42,6 +42,7 @@ from perdure.types import (
     Role,
     Switches,
     Utterance,
+    made_at,
 )
 
 BasicExtractor: TypeAlias = Callable[[Sequence[Utterance], datetime], Extracted]
@@ -104,6 +105,8 @@ class Learner:
         Without what is known, statements are still compared word for word when they are written.
         """
         with self.database.read() as tx:
+            if tx.erasures.since(job.scope, made_at(job.trace)):
+                return Reason.ERASED
             turn = read_turn(tx, job, policy)
         if isinstance(turn, Reason):
             return turn

@@ -88,6 +88,11 @@ class Recaller:
         self.pool.shutdown(wait=False, cancel_futures=True)
         self.models.shutdown(wait=False, cancel_futures=True)
 
+    def forget(self, scope: Scope) -> None:
+        """Let go what is kept in memory of an owner."""
+        self.sources.shelves.drop(scope)
+        self.sources.outlines.drop(scope)
+
     def answer(
         self,
         scope: Scope,
@@ -218,7 +223,9 @@ class Recaller:
             opinions = []
         if len(opinions) != len(texts):
             course.degrade("rerank", Reason.RERANK_FAILED)
+            self.meter.count("reranks", outcome="fallback")
             return kept
+        self.meter.count("reranks", outcome="ok")
         return reordered(kept, opinions)
 
     def search(
@@ -283,7 +290,7 @@ class Recaller:
             self.meter.count("recall_dropped", dropped, reason=reason)
         for one in answer.degraded:
             self.meter.count("recall_degraded", part=one.part, reason=one.reason)
-        self.meter.count("recall_ms", answer.timings["total"])
+        self.meter.time("recall_seconds", answer.timings["total"] / 1000)
 
 
 _NOTHING = Answer(text="", kept=(), dropped=(), degraded=(), trace="")

@@ -90,6 +90,10 @@ class Outlines:
             lambda: Outline.of(tx.messages.outline(scope), tx.messages.bindings(scope)),
         )
 
+    def drop(self, scope: Scope) -> None:
+        """Forget the owner's."""
+        self._kept.drop(scope.owner)
+
 
 def hidden(outline: Outline, query: Query, *, elsewhere: bool) -> NDArray[np.bool_]:
     """The messages that this question may not find.

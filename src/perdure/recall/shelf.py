@@ -79,6 +79,12 @@ class Kept(Generic[Key, Value]):
                 self._total -= len(gone)
         return value
 
+    def drop(self, key: Key) -> None:
+        """Forget one value."""
+        with self._lock:
+            _, gone = self._kept.pop(key, (0, None))
+            self._total -= 0 if gone is None else len(gone)
+
 
 @dataclass(frozen=True, slots=True)
 class Shelves:
@@ -99,3 +105,7 @@ class Shelves:
             tx.users.revision(scope, Corpus.MEMORIES),
             lambda: Shelf.of(tx.items.every(owner, active)),
         )
+
+    def drop(self, scope: Scope) -> None:
+        """Forget the owner's."""
+        self._kept.drop(scope.owner)

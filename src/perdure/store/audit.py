@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, insert, select, update
 
+from perdure.errors import Rejected
+from perdure.ports import AuditFilter
 from perdure.store import rows
 from perdure.store.columns import owned, whose
 from perdure.store.dialects import bunches
 from perdure.store.schema import audit_log
-from perdure.types import Actor, AuditEntry, Operation, Scope
+from perdure.types import Actor, AuditEntry, AuditPage, Operation, Scope
 
 _ADD = insert(audit_log)
 _EVERY = select(audit_log).where(*owned(audit_log)).order_by(audit_log.c.id)
@@ -49,6 +52,8 @@ _FORGET = (
     .values(was=None)
 )
 
+_CURSOR = re.compile(r"[0-9]{1,18}")
+
 
 class SqlAudit:
     """`ports.AuditStore` on one connection."""
@@ -75,6 +80,7 @@ class SqlAudit:
                         "at": entry.at,
                         "trace": entry.trace,
                         "was": None if entry.was is None else rows.packed(entry.was),
+                        "by": entry.by,
                     }
                     for entry in entries
                 ],
@@ -87,6 +93,32 @@ class SqlAudit:
     def every(self, scope: Scope) -> list[AuditEntry]:
         """The history of all memories of the owner, gone ones included, oldest first."""
         return _entries(self._connection.execute(_EVERY, whose(scope)))
+
+    def page(
+        self, namespace: str, which: AuditFilter, limit: int = 50, after: str | None = None
+    ) -> AuditPage:
+        """Newest first, across the users of a namespace unless the filter names one.
+
+        Raises:
+            Rejected: ``after`` is no cursor.
+        """
+        wanted = [audit_log.c.namespace == namespace, *_matches(which)]
+        if after is not None:
+            wanted.append(audit_log.c.id < _place(after))
+        newest = select(audit_log).where(*wanted).order_by(audit_log.c.id.desc())
+        found = self._connection.execute(newest.limit(limit + 1)).all()
+        shown = found[:limit]
+        return AuditPage(
+            entries=tuple(_entries(shown)),
+            next=str(shown[-1].id) if shown and len(found) > limit else None,
+        )
+
+    def after(self, scope: Scope, place: int, limit: int) -> list[tuple[int, AuditEntry]]:
+        """The owner's entries behind a place, oldest first, each with its own place."""
+        found = self._connection.execute(
+            _EVERY.where(audit_log.c.id > place).limit(limit), whose(scope)
+        ).all()
+        return [(row.id, entry) for row, entry in zip(found, _entries(found), strict=True)]
 
     def scrub(self, scope: Scope, items: Collection[str]) -> None:
         """Take the text out of the history of these memories; what happened to them stays.
@@ -124,6 +156,33 @@ class SqlAudit:
         }
 
 
+def _matches(which: AuditFilter) -> Iterator[ColumnElement[bool]]:
+    """The entry is one of those that the filter means."""
+    for column, value in (
+        (audit_log.c.user_id, which.user),
+        (audit_log.c.item_id, which.item),
+        (audit_log.c.by, which.by),
+    ):
+        if value is not None:
+            yield column == value
+    for column, words in (
+        (audit_log.c.actor, which.actors),
+        (audit_log.c.operation, which.operations),
+    ):
+        if words is not None:
+            yield column.in_([word.value for word in words])
+    if which.since is not None:
+        yield audit_log.c.at >= which.since
+    if which.until is not None:
+        yield audit_log.c.at < which.until
+
+
+def _place(after: str) -> int:
+    if _CURSOR.fullmatch(after) is None:
+        raise Rejected("Expected the cursor of the page before.", field="after")
+    return int(after)
+
+
 def _entries(found: Iterable[Row[Any]]) -> list[AuditEntry]:
     return [
         AuditEntry(
@@ -139,6 +198,7 @@ def _entries(found: Iterable[Row[Any]]) -> list[AuditEntry]:
             at=row.at,
             trace=row.trace,
             was=None if row.was is None else rows.unpacked(row.was),
+            by=row.by,
         )
         for row in found
     ]

@@ -16,6 +16,7 @@ from perdure.store import migrations
 from perdure.store.audit import SqlAudit
 from perdure.store.dialect import Dialect
 from perdure.store.dialects import parsed
+from perdure.store.erasures import SqlErasures
 from perdure.store.feedback import SqlFeedback
 from perdure.store.fulltext import SqlFullText
 from perdure.store.items import SqlItems
@@ -24,6 +25,7 @@ from perdure.store.messages import SqlMessages
 from perdure.store.outbox import SqlOutbox
 from perdure.store.owners import SqlOwners
 from perdure.store.runtime import SqlRuntime
+from perdure.store.spend import SqlSpend
 from perdure.store.users import SqlUsers
 from perdure.store.vectors import SqlVectors
 from perdure.types import JobType, Scope
@@ -49,6 +51,8 @@ class SqlTransaction:
         self.runtime = SqlRuntime(connection)
         self.feedback = SqlFeedback(connection)
         self.owners = SqlOwners(connection)
+        self.erasures = SqlErasures(connection)
+        self.spend = SqlSpend(connection)
 
 
 class SqlDatabase:
@@ -186,6 +190,17 @@ class SqlDatabase:
         if scope is not None:
             tx.users.hold(scope)
         return tx
+
+    def purge(self) -> None:
+        """Overwrite what was removed and still stands beside the tables, as far as we can.
+
+        Raises:
+            DatabaseUnavailable: the database does not answer.
+        """
+        with self.begin() as tx:
+            tx.fulltext.compact()
+        with _translated(self._dialect, self._url):
+            self._dialect.purge(self._writers)
 
     def close(self) -> None:
         """Give back every connection."""

@@ -88,6 +88,12 @@ class Dialect(ABC):
         if connection.get_isolation_level() != "READ COMMITTED":
             raise Rejected("Its isolation level must be READ COMMITTED.", field="connection")
 
+    def purge(self, engine: Engine) -> None:
+        """Overwrite what was removed and still stands beside the tables.
+
+        A server sees to that by itself, in its own time.
+        """
+
     # ── statements ───────────────────────────────────────────────────────────────────────────────
 
     @abstractmethod

@@ -152,6 +152,15 @@ class FileDatabase:
         with self._memory.read() as tx, self._shared(tx):
             yield tx
 
+    def purge(self) -> None:
+        """Remove what could not be read once and was kept aside: it is the same person's.
+
+        Raises:
+            DatabaseUnavailable: the files cannot be removed.
+        """
+        with self._place.turn(self._busy_s):
+            self._place.clear_aside()
+
     def close(self) -> None:
         """Forget what is in memory."""
         self._memory.close()

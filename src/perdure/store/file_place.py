@@ -24,6 +24,7 @@ _log = logging.getLogger(__name__)
 _POLL_S = 0.005  # how often a turn is asked for
 _COARSE_NS = 50_000_000  # two changes within this time may leave the same time on a file
 _PRIVATE = 0o600
+_ASIDE = "unreadable-"  # in the name of what could not be read
 
 Seen: TypeAlias = tuple[tuple[int, int, int] | None, ...]
 """Of each file its time, size and number; None where there is none."""
@@ -155,12 +156,27 @@ class Place:
             DatabaseUnavailable: it could not be written.
         """
         at = datetime.now(UTC)
-        aside = file.with_name(f"{file.stem}.unreadable-{at:%Y%m%dT%H%M%S.%f}Z{file.suffix}")
+        aside = file.with_name(f"{file.stem}.{_ASIDE}{at:%Y%m%dT%H%M%S.%f}Z{file.suffix}")
         try:
             _write(aside, data, "xb")
         except OSError as error:
             raise self._unavailable(error.strerror) from None
         _log.warning("%s could not be read; it is kept as %s", file.name, aside.name)
+
+    def clear_aside(self) -> None:
+        """Remove every file that was kept aside, and what an interrupted writer prepared.
+
+        Raises:
+            DatabaseUnavailable: one cannot be removed.
+        """
+        try:
+            for file in (self.memory, self.state):
+                _next(file).unlink(missing_ok=True)
+                for one in self.memory.parent.iterdir():
+                    if one.name.startswith(f"{file.stem}.{_ASIDE}") and one.suffix == file.suffix:
+                        one.unlink(missing_ok=True)
+        except OSError as error:
+            raise self._unavailable(error.strerror) from None
 
     # ── what each step needs ─────────────────────────────────────────────────────────────────────
 

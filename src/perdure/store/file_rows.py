@@ -153,7 +153,7 @@ class FileRows:
         def met(_connection: Any, _clause: Any, many: Any, one: Any, _options: Any) -> None:
             for values in many or (one,):
                 user = values.get("of_user", values.get("user_id"))
-                if user is not None:
+                if user:  # "" is the namespace as a whole
                     self._welcome(tx, values.get("of_namespace", values.get("namespace")), user)
 
         event.listen(tx.connection, "before_execute", met)

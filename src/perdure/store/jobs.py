@@ -8,6 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, func, select, update
 
+from perdure import text
+from perdure.observe import here
 from perdure.store import rows
 from perdure.store.columns import owned, whose
 from perdure.store.dialects import Addition, bunches
@@ -25,6 +27,12 @@ _DEPTH = select(jobs.c.state, func.count()).group_by(jobs.c.state)
 _WAITING = select(jobs.c.id).where(
     jobs.c.state.in_([state.value for state in JobState if not state.finished])
 )
+_OLDEST = (
+    select(jobs.c.created_at)
+    .where(jobs.c.state.in_((JobState.PENDING.value, JobState.FAILED.value)))
+    .order_by(jobs.c.id)
+    .limit(1)
+)
 _RETRY = (
     update(jobs)
     .where(_IDS, jobs.c.state.in_((JobState.DEAD.value, JobState.FAILED.value)))
@@ -35,6 +43,7 @@ _OVER = select(jobs.c.id, jobs.c.payload).where(
     *owned(jobs), jobs.c.state.in_([state.value for state in JobState if state.finished])
 )
 _REWRITE = update(jobs).where(jobs.c.id == bindparam("of_id"))
+_TAKE_AWAY = delete(jobs).where(*owned(jobs), jobs.c.type != JobType.ERASE.value)
 _FORGET = delete(jobs).where(
     jobs.c.state == JobState.SUCCESS.value, jobs.c.updated_at < bindparam("before")
 )
@@ -67,7 +76,7 @@ class SqlJobs(SqlLeases):
             found = self._named(row)
             return self._outbox.put(promise, row, at) if found is None else (found, False)
         due = {"next_retry_at": promise.run_at or at, "updated_at": at}
-        number = _PROMISE.write(self._connection, {**row, **_NEW, **due})
+        number = _PROMISE.write(self._connection, {**row, **_NEW, **due, "span": here()})
         if number is None and (found := self._named(row)) is not None:
             return found, False
         return rows.waiting(number or 0, promise, at), True
@@ -117,6 +126,10 @@ class SqlJobs(SqlLeases):
         """How many jobs are in each state."""
         return {JobState(state): count for state, count in self._connection.execute(_DEPTH)}
 
+    def oldest(self) -> datetime | None:
+        """When the job that has waited longest was promised; None: none waits."""
+        return self._connection.execute(_OLDEST).scalar()
+
     # ── looking after the table ──────────────────────────────────────────────────────────────────
 
     def retry(self, ids: Collection[int], at: datetime) -> int:
@@ -133,6 +146,10 @@ class SqlJobs(SqlLeases):
     def forget(self, before: datetime) -> int:
         """Remove jobs that succeeded before that time."""
         return self._connection.execute(_FORGET, {"before": before}).rowcount
+
+    def take_away(self, scope: Scope) -> Mapping[str, int]:
+        """Remove every job of an owner but `erase`, running ones too: their holders are fenced."""
+        return {"jobs": self._connection.execute(_TAKE_AWAY, whose(scope)).rowcount}
 
     def strip(self, scope: Scope, fields: Collection[str]) -> int:
         """Take these fields out of the payloads of an owner's jobs that will not run by themselves.

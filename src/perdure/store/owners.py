@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sqlalchemy import (
@@ -45,6 +45,7 @@ _HOLDING = (users, conversations)
 """Whoever has a memory stands in the first, whoever said something in the second."""
 _SPOKEN = (Role.USER.value, Role.ASSISTANT.value)
 _MENDING = (JobType.EMBED.value, JobType.RECONCILE.value)
+_VECTORS = select(memories.c.vector_status, func.count()).group_by(memories.c.vector_status)
 _OVER = [state.value for state in JobState if state.finished]
 
 
@@ -69,6 +70,10 @@ class SqlOwners:
     def every(self, namespace: str) -> list[Scope]:
         """Everyone who has a memory, a conversation or a switch here."""
         return self._owners(namespace, *(_of(table) for table in _HOLDING))
+
+    def vectors(self) -> Mapping[VectorStatus, int]:
+        """How many memories of all users have which vector status."""
+        return {VectorStatus(name): count for name, count in self._connection.execute(_VECTORS)}
 
     def overdue(self, namespace: str, due: Due) -> list[Scope]:
         """Owners of something that is overdue."""

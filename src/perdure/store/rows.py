@@ -212,5 +212,6 @@ def job(row: Row[Any], **changed: Any) -> Job:
         "result": row.result,
         "created_at": row.created_at,
         "updated_at": row.updated_at,
+        "span": row.span,
     }
     return Job(**{**fields, **changed})

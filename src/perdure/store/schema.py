@@ -156,6 +156,7 @@ memories = Table(
     ),
     Index("ix_perdure_memories_source_message", "namespace", "user_id", "source_message_id"),
     Index("ix_perdure_memories_expires_at", "expires_at"),
+    Index("ix_perdure_memories_vector_status", "vector_status"),
     Index("ix_perdure_memories_expiry", "namespace", "status", "expires_at"),
 )
 
@@ -205,6 +206,7 @@ jobs = Table(
     Column("last_error", line(ERROR)),
     Column("created_at", Moment, nullable=False),
     Column("updated_at", Moment, nullable=False),
+    Column("span", line(ID)),  # what promised it, for tracing (W3C traceparent)
     UniqueConstraint("idempotency_key", name="uq_perdure_jobs_idempotency_key"),
     UniqueConstraint("running_key", name="uq_perdure_jobs_running_key"),
     Index("ix_perdure_jobs_due", "next_retry_at", "id"),
@@ -264,7 +266,10 @@ audit_log = Table(
     Column("at", Moment, nullable=False),
     Column("trace", line(ID)),
     Column("was", LONG),  # a whole memory that left the table, as JSON; empty once scrubbed
+    Column("by", line(NAME)),  # which person or key, where that is known
     Index("ix_perdure_audit_log_item", "namespace", "user_id", "item_id", "id"),
+    Index("ix_perdure_audit_log_newest", "namespace", "id"),
+    Index("ix_perdure_audit_log_user", "namespace", "user_id", "id"),
     sqlite_autoincrement=True,
 )
 
@@ -316,6 +321,33 @@ words = Table(
     Column("times", Integer, nullable=False),
     PrimaryKeyConstraint("token", "text"),
     Index("ix_perdure_words_text", "text"),
+)
+
+erasures = Table(
+    "perdure_erasures",  # what stays of an erased user: counts and times, never a text
+    metadata,
+    Column("id", line(ID), nullable=False),
+    *owner(),
+    Column("by", line(NAME), nullable=False),
+    Column("asked_at", Moment, nullable=False),
+    Column("done_at", Moment),  # empty while it goes on
+    Column("removed", Document, nullable=False),  # how many rows of each place
+    PrimaryKeyConstraint("id"),
+    Index("ix_perdure_erasures_owner", "namespace", "user_id", "asked_at"),
+)
+
+spend = Table(
+    "perdure_spend",  # by month, model and purpose; the user "" is all of the namespace together
+    metadata,
+    *owner(),
+    Column("month", line(WORD), nullable=False),  # as 2026-11, in UTC
+    Column("model", line(NAME), nullable=False),
+    Column("purpose", line(WORD), nullable=False),
+    Column("calls", BigInteger, nullable=False),
+    Column("tokens_in", BigInteger, nullable=False),
+    Column("tokens_out", BigInteger, nullable=False),
+    Column("cost", Double, nullable=False),  # at the prices of the time
+    PrimaryKeyConstraint("namespace", "user_id", "month", "model", "purpose"),
 )
 
 runtime_values = Table(

@@ -98,6 +98,18 @@ class Sqlite(Dialect):
         """As everybody who writes."""
         yield
 
+    def purge(self, engine: Engine) -> None:
+        """Empty the write-ahead log.
+
+        Whoever reads meanwhile keeps a part of it alive; that goes with the next purge, or when
+        the last connection is closed.
+        """
+        raw: Any = engine.raw_connection()
+        try:
+            raw.driver_connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        finally:
+            raw.close()
+
     def join(self, connection: Connection) -> None:
         """See that a host's connection is in a transaction, and goes through our copy of SQLite."""
         driver: Any = connection.connection.dbapi_connection

@@ -12,15 +12,17 @@ from perdure.types.checks import (
     aware,
     identifier,
     just_after,
+    made_at,
     new_id,
     one_of,
     optional_identifier,
 )
 from perdure.types.consolidation import Consolidation, Drop, Merge, Spared, Undone
 from perdure.types.decision import Action, Candidate, Change, Decision, Refused
+from perdure.types.erasure import Erasure
 from perdure.types.explained import Considered, Place, Score, Stage
 from perdure.types.feedback import Feedback, Verdict
-from perdure.types.history import Actor, AuditEntry, Operation
+from perdure.types.history import Actor, AuditEntry, AuditPage, Operation
 from perdure.types.item import (
     Kind,
     Level,
@@ -36,6 +38,7 @@ from perdure.types.reason import Reason
 from perdure.types.receipt import Learnt, Receipt, ReceiptState, RefusedNote
 from perdure.types.said import ConversationKind, Message, Mode, Outcome, Role, Turn, Utterance
 from perdure.types.scope import Scope
+from perdure.types.spend import Spend
 from perdure.types.switches import Preferences, Switches
 
 __all__ = [
@@ -48,6 +51,7 @@ __all__ = [
     "Actor",
     "Answer",
     "AuditEntry",
+    "AuditPage",
     "Candidate",
     "Change",
     "Considered",
@@ -57,6 +61,7 @@ __all__ = [
     "Degraded",
     "Drop",
     "Dropped",
+    "Erasure",
     "Feedback",
     "Found",
     "ItemId",
@@ -88,6 +93,7 @@ __all__ = [
     "Score",
     "Source",
     "Spared",
+    "Spend",
     "Stage",
     "Status",
     "Switches",
@@ -102,6 +108,7 @@ __all__ = [
     "content_hash",
     "identifier",
     "just_after",
+    "made_at",
     "new_id",
     "one_of",
     "optional_identifier",

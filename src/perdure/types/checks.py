@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, TypeAlias, TypeVar
 
@@ -29,6 +29,15 @@ def new_id(at: datetime) -> str:
         (millis << 80) | (0x7 << 76) | ((low >> 62) << 64) | (0b10 << 62) | (low & ((1 << 62) - 1))
     )
     return f"{value:032x}"
+
+
+def made_at(made: str) -> datetime:
+    """The latest moment at which `new_id` can have made this id; the end of time if it did not."""
+    try:
+        began = datetime.fromtimestamp(int(made[:12], 16) / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return datetime.max.replace(tzinfo=UTC)
+    return began + timedelta(milliseconds=1) - datetime.resolution
 
 
 def aware(value: datetime, where: str) -> datetime:

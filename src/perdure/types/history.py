@@ -22,6 +22,11 @@ class Operation(StrEnum):
     DELETE = "delete"
     MERGE = "merge"
     ACCEPT = "accept"
+    # not of one memory
+    READ = "read"
+    """Somebody else looked at a person's memories."""
+    SET = "set"
+    """A value of the namespace was set; the name stands where a memory's id would."""
 
 
 class Actor(StrEnum):
@@ -50,3 +55,13 @@ class AuditEntry:
     trace: Trace | None = None
     was: MemoryItem | None = None
     """The whole row that left the table with this change, as long as it can be brought back."""
+    by: str | None = None
+    """Which person or key it was, where that is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditPage:
+    """A stretch of the audit, newest first, and the cursor of the next one."""
+
+    entries: tuple[AuditEntry, ...]
+    next: str | None

@@ -20,6 +20,7 @@ class JobType(StrEnum):
     RECONCILE = "reconcile"  # repair what the vector index lost
     CONSOLIDATE = "consolidate"  # tidy up the memories of one user
     CLEANUP = "cleanup"  # set aside what expired, scrub what was deleted
+    ERASE = "erase"  # go on erasing a user whose erasure was cut short
 
 
 EVENTS: Mapping[JobType, str] = {
@@ -104,6 +105,8 @@ class Job:
     result: Mapping[str, Any] = field(default_factory=dict)
     created_at: datetime | None = None
     updated_at: datetime | None = None
+    span: str | None = None
+    """Where it was promised, for tracing (W3C traceparent); None: not traced."""
 
     @property
     def scope(self) -> Scope:

@@ -20,6 +20,8 @@ class Reason(StrEnum):
     NOT_ENOUGH_NEW = "NOT_ENOUGH_NEW"
     NOTHING_SAID = "NOTHING_SAID"
     ALREADY_LEARNT = "ALREADY_LEARNT"
+    ERASED = "ERASED"  # said before its user was erased
+    COST_CAP = "COST_CAP"  # the month's money is spent; it is learnt from later
     REPLY_UNUSABLE = "REPLY_UNUSABLE"  # given up, as the policy says; never "nothing to remember"
     # a candidate is refused
     EMPTY = "EMPTY"
