@@ -412,8 +412,17 @@ class Memory:
         """Everything that is known of a user, a line at a time: messages, memories, history."""
         return export_lines(self._parts.database, scope)
 
-    def import_lines(self, scope: Scope, lines: Iterable[Mapping[str, Any]]) -> Iterator[Imported]:
+    def import_lines(
+        self, scope: Scope, lines: Iterable[Mapping[str, Any]], *, dry_run: bool = False
+    ) -> Iterator[Imported]:
         """Take lines in, one report a line: conversations are captured, memories restored.
+
+        What is there already stays as it is, so that the same lines again change nothing.
+
+        Args:
+            scope: whose they are; messages that name no place were said where it says.
+            lines: as `export` gives them, or messages of another source.
+            dry_run: change nothing, and report what would become of each line.
 
         Raises:
             Rejected: a line cannot be meant; the error names line and field.
@@ -424,6 +433,7 @@ class Memory:
             policy=parts.policy_of(scope.namespace),
             capture=self.capture,
             clock=parts.clock,
+            dry_run=dry_run,
         )
         return importer.take(scope, lines)
 

@@ -33,6 +33,7 @@ from perdure.types import (
     Source,
     Spend,
     Status,
+    Tombstone,
     Trace,
     Utterance,
     VectorStatus,
@@ -233,6 +234,10 @@ class MemoryStore(Protocol):
         """All that match, newest ``updated_at`` first."""
         ...
 
+    def walk(self, scope: Scope, after: str, limit: int) -> list[MemoryItem]:
+        """The rows with an id above ``after``, whatever their status, by id."""
+        ...
+
     def active(self, scope: Scope) -> list[MemoryItem]:
         """The active rows visible in the scope, newest ``updated_at`` first."""
         ...
@@ -286,6 +291,14 @@ class MemoryStore(Protocol):
 
     def buried_messages(self, scope: Scope, messages: Collection[str]) -> dict[str, datetime]:
         """Which of these message ids a deleted memory was learnt from, and when it went."""
+        ...
+
+    def graves(self, scope: Scope, after: Tombstone | None, limit: int) -> list[Tombstone]:
+        """The tombstones behind this one, in a fixed order."""
+        ...
+
+    def entomb(self, scope: Scope, stone: Tombstone) -> bool:
+        """Set a tombstone as it was. False: it stands there already, as late or later."""
         ...
 
     def unbury(self, scope: Scope, content_hash: str) -> None:
@@ -489,6 +502,10 @@ class FeedbackStore(Protocol):
 
     def add(self, scope: Scope, said: Feedback) -> bool:
         """Keep it. False: the same verdict on the same memory of the same answer is known."""
+        ...
+
+    def after(self, scope: Scope, place: int, limit: int) -> list[tuple[int, Feedback]]:
+        """The owner's verdicts behind a place, oldest first, each with its own place."""
         ...
 
     def of(self, scope: Scope, item: str) -> list[Feedback]:

@@ -35,7 +35,7 @@ def test_conversations_are_learnt_from_and_memories_come_back(perdure):
 
     again = perdure("import", "in.jsonl", "--user", "ann")
     assert again.code == 0
-    assert "1 known" in again.out
+    assert again.out == "4 lines: 4 known.\n"
     assert len(told(perdure, "ann")) == 3
 
 

@@ -17,13 +17,18 @@ from perdure.errors import ProjectKeyRequired, Rejected
 from perdure.policy import ItemPolicy
 from perdure.types import (
     MAX_BINDING,
+    MAX_USER,
+    OF_MEMORIES,
     AuditEntry,
+    Feedback,
     Level,
     MemoryItem,
     Message,
     Origin,
+    Preferences,
     Scope,
     Source,
+    Tombstone,
     Utterance,
     VectorStatus,
     aware,
@@ -36,14 +41,23 @@ from perdure.types import (
 
 MAX_ID = 64
 """Characters of an id that this store made."""
+PLACES = ("project", "assistant", "run")
+"""Where a conversation took place."""
 _MOST_USES = 2**31 - 1
 
 
 class LineType(StrEnum):
     """What a line holds. A line with a role and no type is a message."""
 
+    PREFERENCES = "preferences"
+    """The switches that the user has set."""
     MESSAGE = "message"
+    TOMBSTONE = "tombstone"
+    """A deleted statement, or a message that one was learnt from: its hash, never a text."""
     MEMORY = "memory"
+    HISTORY = "history"
+    """One thing that happened to a memory which is gone: merged, or deleted."""
+    FEEDBACK = "feedback"
 
 
 _DERIVED = {"namespace", "user", "content_hash", "normalized_content", "vector_status"}
@@ -64,7 +78,39 @@ def _entries() -> TypeAdapter[AuditEntry]:
     return TypeAdapter(AuditEntry)
 
 
-def message_line(said: Utterance, *, learnt: bool) -> dict[str, Any]:
+@cache
+def _stones() -> TypeAdapter[Tombstone]:
+    return TypeAdapter(Tombstone)
+
+
+@cache
+def _verdicts() -> TypeAdapter[Feedback]:
+    return TypeAdapter(Feedback)
+
+
+def preferences_line(switches: Mapping[str, bool]) -> dict[str, Any]:
+    """The switches that a user has set, as a line."""
+    return {"type": LineType.PREFERENCES.value, **switches}
+
+
+def tombstone_line(stone: Tombstone) -> dict[str, Any]:
+    """A tombstone as a line."""
+    return {"type": LineType.TOMBSTONE.value, **_stones().dump_python(stone, mode="json")}
+
+
+def feedback_line(said: Feedback) -> dict[str, Any]:
+    """A verdict as a line."""
+    return {"type": LineType.FEEDBACK.value, **_verdicts().dump_python(said, mode="json")}
+
+
+def history_line(entry: AuditEntry, *, texts: bool) -> dict[str, Any]:
+    """One thing that happened to a memory that is gone, without its words where they are to go."""
+    if not texts:
+        entry = replace(entry, before=None, after=None)
+    return {"type": LineType.HISTORY.value, "item": entry.item, **_past(entry)}
+
+
+def message_line(said: Utterance, where: Scope, *, learnt: bool) -> dict[str, Any]:
     """A message as a line; ``learnt`` says that memories were taken from it already."""
     line: dict[str, Any] = {
         "type": LineType.MESSAGE.value,
@@ -75,14 +121,20 @@ def message_line(said: Utterance, *, learnt: bool) -> dict[str, Any]:
         "id": said.id,
         "learnt": learnt,
     }
-    return line if said.name is None else {**line, "name": said.name}
+    about = {"name": said.name, **{name: getattr(where, name) for name in PLACES}}
+    return line | {name: value for name, value in about.items() if value is not None}
 
 
 def memory_line(item: MemoryItem, history: Iterable[AuditEntry]) -> dict[str, Any]:
     """A memory as a line, with everything that happened to it."""
     line: dict[str, Any] = _items().dump_python(item, mode="json", exclude=_DERIVED)
-    past = [_entries().dump_python(entry, mode="json", exclude=_NOT_TOLD) for entry in history]
-    return {"type": LineType.MEMORY.value, **line, "history": past}
+    return {"type": LineType.MEMORY.value, **line, "history": [_past(one) for one in history]}
+
+
+def _past(entry: AuditEntry) -> dict[str, Any]:
+    """An entry without what its line says already."""
+    line: dict[str, Any] = _entries().dump_python(entry, mode="json", exclude=_NOT_TOLD)
+    return line
 
 
 def line_type(line: Any) -> LineType:
@@ -96,8 +148,8 @@ def line_type(line: Any) -> LineType:
     return one_of(LineType, line.get("type", "message" if "role" in line else None), "type")
 
 
-def read_message(line: Mapping[str, Any]) -> tuple[str, Message]:
-    """The conversation and the message of a line.
+def read_message(scope: Scope, line: Mapping[str, Any]) -> tuple[Scope, str, Message]:
+    """Where a message was said, its conversation, and the message.
 
     Raises:
         Rejected: a field cannot be meant; the error names it.
@@ -109,9 +161,62 @@ def read_message(line: Mapping[str, Any]) -> tuple[str, Message]:
     except (TypeError, ValueError):
         raise Rejected("Expected a time as in 2026-11-30T09:00:00+00:00.", field="time") from None
     role, content = line.get("role", ""), line.get("content")
-    return conversation, Message(
-        role, content, at=said_at, id=line.get("id"), name=line.get("name")
-    )
+    where = scope.within(**{name: line[name] for name in PLACES if line.get(name) is not None})
+    message = Message(role, content, at=said_at, id=line.get("id"), name=line.get("name"))
+    return where, conversation, message
+
+
+def read_preferences(line: Mapping[str, Any]) -> dict[str, bool]:
+    """The switches of a line.
+
+    Raises:
+        Rejected: one is unknown, or neither true nor false.
+    """
+    switches = {name: value for name, value in line.items() if name != "type"}
+    for name, value in switches.items():
+        if name not in Preferences.__dataclass_fields__ or not isinstance(value, bool):
+            raise Rejected("Expected a known switch, true or false.", field=str(name))
+    return switches
+
+
+def read_tombstone(line: Mapping[str, Any]) -> Tombstone:
+    """The tombstone of a line.
+
+    Raises:
+        Rejected: a field cannot be meant; the error names it.
+    """
+    stone: Tombstone = _checked(_stones(), _without_type(line))
+    identifier(stone.content_hash, "content_hash", MAX_ID)
+    for name in ("conversation", "message"):
+        optional_identifier(getattr(stone, name), name, MAX_BINDING)
+    return replace(stone, at=aware(stone.at, "at"))
+
+
+def read_feedback(line: Mapping[str, Any]) -> Feedback:
+    """The verdict of a line.
+
+    Raises:
+        Rejected: a field cannot be meant; the error names it.
+    """
+    said: Feedback = _checked(_verdicts(), _without_type(line))
+    identifier(said.trace, "trace", MAX_ID)
+    identifier(said.item, "item", MAX_ID)
+    return replace(said, at=aware(said.at, "at"))
+
+
+def read_history(scope: Scope, line: Mapping[str, Any]) -> AuditEntry:
+    """What happened to a memory that is gone.
+
+    Raises:
+        Rejected: a field cannot be meant; the error names it.
+    """
+    item = identifier(line.get("item"), "item", MAX_ID)
+    given = {name: value for name, value in _without_type(line).items() if name != "item"}
+    return _entry(scope, item, given)
+
+
+def _without_type(line: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in line.items() if name != "type"}
 
 
 def read_memory(
@@ -142,7 +247,7 @@ def read_memory(
     past = line.get("history", ())
     if not isinstance(past, list | tuple):
         raise Rejected("Expected a list.", field="history")
-    return item, [_entry(entry, {**owner, "item": item.id}) for entry in past]
+    return item, [_entry(scope, item.id, entry) for entry in past]
 
 
 def _sane(item: MemoryItem, policy: ItemPolicy, now: datetime) -> MemoryItem:
@@ -182,11 +287,14 @@ def _origin(given: Origin) -> Origin:
     return given
 
 
-def _entry(line: Any, owner: Mapping[str, str]) -> AuditEntry:
-    """One entry of a history."""
+def _entry(scope: Scope, item: str, line: Any) -> AuditEntry:
+    """One entry of a history; whatever it says, it is the owner's own."""
     if not isinstance(line, Mapping):
         raise Rejected("Expected a JSON object.", field="history")
+    owner = {"namespace": scope.namespace, "user": scope.user, "item": item}
     entry: AuditEntry = _checked(_entries(), {**line, **owner, "was": None})
+    if entry.operation not in OF_MEMORIES:
+        raise Rejected("Expected what happens to a memory.", field="history.operation")
     identifier(entry.id, "history.id", MAX_ID)
     return replace(
         entry,
@@ -195,6 +303,7 @@ def _entry(line: Any, owner: Mapping[str, str]) -> AuditEntry:
         before=None if entry.before is None else text.clean(entry.before),
         after=None if entry.after is None else text.clean(entry.after),
         trace=optional_identifier(entry.trace, "history.trace", MAX_ID),
+        by=optional_identifier(entry.by, "history.by", MAX_USER),
     )
 
 

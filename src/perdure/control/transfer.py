@@ -2,40 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 from perdure import text
 from perdure.control.lines import (
+    PLACES,
     LineType,
+    feedback_line,
+    history_line,
     line_type,
     memory_line,
     message_line,
+    preferences_line,
+    read_feedback,
+    read_history,
     read_memory,
     read_message,
+    read_preferences,
+    read_tombstone,
+    tombstone_line,
 )
-from perdure.errors import Duplicate, Rejected
+from perdure.errors import Rejected
 from perdure.policy import Policy
-from perdure.ports import Clock, Corpus, Database, ItemFilter, Transaction
+from perdure.ports import Clock, Corpus, Database, Transaction
 from perdure.types import (
+    OF_MEMORIES,
     AuditEntry,
+    Feedback,
     ItemId,
     JobType,
     MemoryItem,
     Message,
+    Operation,
+    Preferences,
     Promise,
     Receipt,
+    ReceiptState,
     Role,
     Scope,
     Status,
+    Tombstone,
     Trace,
     new_id,
 )
 
-_CHUNK = 200  # messages read at a time
+_CHUNK = 200  # rows read at a time, each time in a unit of work of its own
 
 Capture: TypeAlias = Callable[[Scope, str, list[Message]], Receipt]
 """Captures one turn of a conversation."""
@@ -43,50 +59,192 @@ Capture: TypeAlias = Callable[[Scope, str, list[Message]], Receipt]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """What became of one line."""
+    """What became of one line, or would."""
 
     line: int
     type: LineType
     outcome: str
-    """``captured`` (and will be learnt from), ``kept``, ``stored``, or ``known`` already."""
+    """``captured`` (and will be learnt from), ``skipped`` (may not be kept), ``kept``, ``stored``,
+    or ``known`` already."""
     receipt: Receipt | None = None
     """Of the turn that this line ended."""
 
 
+def counted(reports: Iterable[Imported]) -> dict[str, dict[str, int]]:
+    """How many lines of each type came to what, in one look."""
+    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for report in reports:
+        found[report.type.value][report.outcome] += 1
+    return {kind: dict(outcomes) for kind, outcomes in found.items()}
+
+
+# ── out ──────────────────────────────────────────────────────────────────────────────────────────
+
+
 def export_lines(database: Database, scope: Scope) -> Iterator[dict[str, Any]]:
-    """Every kept message and every memory of a user with its history, one JSON object each."""
+    """Everything that is known of a user, one JSON object each, a few rows at a time.
+
+    A binding of the scope leaves the messages and memories that are bound to it; what names no
+    place (switches, tombstones, the history of what is gone, verdicts) is then left out.
+    """
+    everything = all(getattr(scope, name) is None for name in (*PLACES, "conversation"))
+    if everything:
+        yield from _switches(database, scope)
+    yield from _messages(database, scope)
+    if everything:
+        yield from map(tombstone_line, _graves(database, scope))
+    yield from _memories(database, scope)
+    if everything:
+        yield from _gone(database, scope)
+        yield from map(feedback_line, _verdicts(database, scope))
+
+
+def _switches(database: Database, scope: Scope) -> Iterator[dict[str, Any]]:
     with database.read() as tx:
-        places = [seq for seq, *_ in tx.messages.outline(scope)]
-        watermarks: dict[str, int] = {}
-        for start in range(0, len(places), _CHUNK):
-            for said in tx.messages.by_seq(scope, places[start : start + _CHUNK]):
-                if said.conversation not in watermarks:
-                    state = tx.messages.conversation(scope, said.conversation)
-                    watermarks[said.conversation] = state.watermark if state else 0
-                yield message_line(said, learnt=said.seq <= watermarks[said.conversation])
-        kept = ItemFilter(statuses=frozenset(Status) - {Status.DELETED})
-        for item in tx.items.every(scope, kept):
-            yield memory_line(item, tx.audit.of(scope, item.id))
+        switches = _set_by(tx, scope)
+    if switches:
+        yield preferences_line(switches)
+
+
+def _set_by(tx: Transaction, scope: Scope) -> dict[str, bool]:
+    """The switches that the user has set: those that are the same whatever the defaults."""
+    names = tuple(Preferences.__dataclass_fields__)
+    on, off = (
+        tx.users.preferences(scope, Preferences(**dict.fromkeys(names, default)))
+        for default in (True, False)
+    )
+    return {n: getattr(on, n) for n in names if getattr(on, n) == getattr(off, n)}
+
+
+def _messages(database: Database, scope: Scope) -> Iterator[dict[str, Any]]:
+    with database.read() as tx:
+        places = {
+            name: where
+            for name, where in tx.messages.bindings(scope).items()
+            if scope.conversation in (None, name)
+            and all(getattr(scope, one) in (None, getattr(where, one)) for one in PLACES)
+        }
+    for conversation, where in places.items():
+        seq = 0
+        while True:
+            with database.read() as tx:
+                said = tx.messages.since(scope, conversation, seq, _CHUNK)
+                state = tx.messages.conversation(scope, conversation)
+            learnt = state.watermark if state is not None else 0
+            for one in said:
+                yield message_line(one, where, learnt=one.seq <= learnt)
+            if len(said) < _CHUNK:
+                break
+            seq = said[-1].seq
+
+
+def _memories(database: Database, scope: Scope) -> Iterator[dict[str, Any]]:
+    last = ""
+    while True:
+        with database.read() as tx:
+            found = tx.items.walk(scope, last, _CHUNK)
+            kept = [item for item in found if item.status is not Status.DELETED]
+            lines = [memory_line(item, tx.audit.of(scope, item.id)) for item in kept]
+        yield from lines
+        if len(found) < _CHUNK:
+            return
+        last = found[-1].id
+
+
+def _gone(database: Database, scope: Scope) -> Iterator[dict[str, Any]]:
+    """The history of memories that are gone; of deleted ones without a word."""
+    place = 0
+    while True:
+        with database.read() as tx:
+            found = tx.audit.after(scope, place, _CHUNK)
+            ids = {entry.item for _, entry in found if entry.operation in OF_MEMORIES}
+            there = {
+                item.id for item in tx.items.get(scope, ids) if item.status is not Status.DELETED
+            }
+            merged = {one for one in ids - there if not _deleted(tx, scope, one)}
+        for _, entry in found:
+            if entry.item in ids - there:
+                yield history_line(entry, texts=entry.item in merged)
+        if len(found) < _CHUNK:
+            return
+        place = found[-1][0]
+
+
+def _deleted(tx: Transaction, scope: Scope, item: str) -> bool:
+    return tx.audit.of(scope, item)[-1].operation is Operation.DELETE
+
+
+def _graves(database: Database, scope: Scope) -> Iterator[Tombstone]:
+    last: Tombstone | None = None
+    while True:
+        with database.read() as tx:
+            found = tx.items.graves(scope, last, _CHUNK)
+        yield from found
+        if len(found) < _CHUNK:
+            return
+        last = found[-1]
+
+
+def _verdicts(database: Database, scope: Scope) -> Iterator[Feedback]:
+    place = 0
+    while True:
+        with database.read() as tx:
+            found = tx.feedback.after(scope, place, _CHUNK)
+        yield from (said for _, said in found)
+        if len(found) < _CHUNK:
+            return
+        place = found[-1][0]
+
+
+# ── in ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A message that waits for the rest of its turn."""
+
+    line: int
+    where: Scope
+    conversation: str
+    message: Message
+
+
+@dataclass(slots=True)
+class _Later:
+    """What is written now and still needs vectors: one promise for all of it."""
+
+    items: list[ItemId] = field(default_factory=list)
+    messages: list[int] = field(default_factory=list)
+
+
+_Write: TypeAlias = Callable[[Transaction, _Later], str]
+"""Writes what a line says, and tells what became of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """A line that comes back as it is: a memory, or a message that was learnt from already."""
+    """A line that comes back as it is, read and not written yet."""
 
     line: int
-    item: MemoryItem | None = None
-    history: Sequence[AuditEntry] = ()
-    said: tuple[str, Message] = ("", Message(Role.USER, ""))
+    type: LineType
+    write: _Write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Importer:
-    """Takes lines in: new conversations are captured and learnt from, the rest comes back as is."""
+    """Takes one file in: new conversations are captured and learnt from, the rest comes back as is.
+
+    For one file each: it remembers what it has met there.
+    """
 
     database: Database
     policy: Policy
     capture: Capture
     clock: Clock
+    dry_run: bool = False
+    """Change nothing, and report what would become of each line."""
+    _met: set[tuple[str, ...]] = field(default_factory=set)
+    _alike: Counter[str] = field(default_factory=Counter)
 
     def take(self, scope: Scope, lines: Iterable[Mapping[str, Any]]) -> Iterator[Imported]:
         """One report a line. Reading stops at the first line that cannot be meant.
@@ -94,127 +252,214 @@ class Importer:
         Raises:
             Rejected: a line cannot be meant; the error names its number and field.
         """
-        turn: list[Message] = []
-        talk = ""
-        last: Imported | None = None
+        turn: list[_Said] = []
         held: list[_Held] = []
         for number, line in enumerate(lines, start=1):
             try:
                 read = self._read(scope, line, number)
             except Rejected:
-                yield from self._bring(scope, held)
+                yield from self._written(scope, held)
                 raise
-            if isinstance(read, _Held):
-                held.append(read)
-                if len(held) >= self.policy.jobs.repair_batch:
-                    yield from self._bring(scope, held)
-                continue
-            yield from self._bring(scope, held)
-            conversation, message = read
-            starts = turn and (conversation != talk or _begins(turn, message))
-            if last is not None:
-                yield replace(last, receipt=self.capture(scope, talk, turn) if starts else None)
-            if starts:
+            if turn and (isinstance(read, _Held) or _begins(turn, read)):
+                yield from self._captured(turn)
                 turn = []
-            talk = conversation
-            turn.append(message)
-            last = Imported(line=number, type=LineType.MESSAGE, outcome="captured")
-        yield from self._bring(scope, held)
-        if last is not None:
-            yield replace(last, receipt=self.capture(scope, talk, turn))
+            if isinstance(read, _Said):
+                yield from self._written(scope, held)
+                turn.append(read)
+                continue
+            held.append(read)
+            if len(held) >= self.policy.jobs.repair_batch:
+                yield from self._written(scope, held)
+        if turn:
+            yield from self._captured(turn)
+        yield from self._written(scope, held)
 
-    def _read(self, scope: Scope, line: Any, number: int) -> _Held | tuple[str, Message]:
+    def _read(self, scope: Scope, line: Any, number: int) -> _Held | _Said:
         """What a line brings as it is, or the message of it that still has to be captured."""
         try:
-            if line_type(line) is LineType.MEMORY:
-                item, history = read_memory(scope, line, self.policy.item, self.clock())
-                return _Held(number, item=item, history=history)
-            conversation, message = read_message(line)
+            sort = line_type(line)
+            if sort is not LineType.MESSAGE:
+                return _Held(number, sort, self._taken(scope, sort, line))
+            where, conversation, message = read_message(scope, line)
+            message = self._named(conversation, message)
         except Rejected as wrong:
-            where = f"line {number}" + (f", {wrong.field}" if wrong.field else "")
-            raise Rejected(wrong.detail, field=where) from None
+            place = f"line {number}" + (f", {wrong.field}" if wrong.field else "")
+            raise Rejected(wrong.detail, field=place) from None
         if line.get("learnt") is True:
-            return _Held(number, said=(conversation, message))
-        return conversation, message
+            return _Held(number, sort, partial(self._keep, where, conversation, message))
+        return _Said(number, where, conversation, message)
 
-    def _bring(self, scope: Scope, held: list[_Held]) -> Iterator[Imported]:
-        """Write what was read so far, and one promise for all of its vectors and terms."""
+    def _taken(self, scope: Scope, sort: LineType, line: Mapping[str, Any]) -> _Write:
+        """How to take in what is no message."""
+        at = self.clock()
+        owner = Scope(namespace=scope.namespace, user=scope.user)
+        match sort:
+            case LineType.MEMORY:
+                return partial(self._store, owner, *read_memory(owner, line, self.policy.item, at))
+            case LineType.TOMBSTONE:
+                return partial(self._entomb, owner, read_tombstone(line))
+            case LineType.HISTORY:
+                return partial(self._note, owner, read_history(owner, line))
+            case LineType.FEEDBACK:
+                return partial(self._verdict, owner, read_feedback(line))
+            case _:
+                return partial(self._prefer, owner, read_preferences(line))
+
+    def _written(self, scope: Scope, held: list[_Held]) -> Iterator[Imported]:
+        """Write what was read so far and promise its vectors; in a dry run all is taken back."""
         if not held:
             return
-        at = self.clock()
-        trace = new_id(at)
+        owner = Scope(namespace=scope.namespace, user=scope.user)
         done: list[Imported] = []
-        payload: dict[str, list[Any]] = {"items": [], "messages": []}
-        with self.database.begin(scope) as tx:
+        with suppress(_TakenBack), self.database.begin(owner) as tx:
+            later = _Later()
             for one in held:
-                if one.item is not None:
-                    stored = self._store(tx, scope, one.item, one.history, at)
-                    payload["items"] += stored
-                    sort, outcome = LineType.MEMORY, "stored" if stored else "known"
-                else:
-                    kept = self._keep(tx, scope, *one.said, at=at, trace=trace)
-                    payload["messages"] += kept if self.policy.capture.episodes else []
-                    sort, outcome = LineType.MESSAGE, "kept" if kept else "known"
-                done.append(Imported(line=one.line, type=sort, outcome=outcome))
-            if any(payload.values()):
-                tx.jobs.promise(_embed_later(scope, payload, trace), at)
+                outcome = one.write(tx, later)
+                done.append(Imported(line=one.line, type=one.type, outcome=outcome))
+            if self.dry_run:
+                raise _TakenBack
+            if later.items or later.messages:
+                at = self.clock()
+                tx.jobs.promise(_embed_later(owner, later, new_id(at)), at)
         held.clear()
         yield from done
 
+    # ── messages ─────────────────────────────────────────────────────────────────────────────────
+
+    def _named(self, conversation: str, message: Message) -> Message:
+        """The message with an id: of its own, or one that the same line gets every time."""
+        if message.id is not None:
+            return message
+        at = message.at.isoformat() if message.at is not None else ""
+        said = text.fingerprint(
+            conversation, message.role.value, message.name or "", at, message.content
+        )
+        self._alike[said] += 1
+        return replace(message, id=text.fingerprint("import", said, str(self._alike[said]))[:32])
+
+    def _captured(self, turn: list[_Said]) -> Iterator[Imported]:
+        """Capture a turn; the last of its reports has the receipt."""
+        where, conversation = turn[0].where, turn[0].conversation
+        known = self._known(where, conversation, turn)
+        receipt, new = None, "captured"
+        if self.dry_run:
+            self._met.update(("message", conversation, one.message.id or "") for one in turn)
+        elif len(known) < len(turn):
+            receipt = self.capture(where, conversation, [one.message for one in turn])
+            if receipt.state is ReceiptState.SKIPPED:
+                kept = self._known(where, conversation, turn)
+                new = "captured" if len(kept) > len(known) else "skipped"
+        for one in turn:
+            outcome = "known" if one.message.id in known else new
+            report = Imported(line=one.line, type=LineType.MESSAGE, outcome=outcome)
+            yield replace(report, receipt=receipt) if one is turn[-1] else report
+
+    def _known(self, where: Scope, conversation: str, turn: list[_Said]) -> set[str]:
+        """Ids of the messages of a turn that are kept already, or were met before."""
+        ids = [one.message.id or "" for one in turn]
+        with self.database.read() as tx:
+            kept = {one.id for one in tx.messages.by_id(where, conversation, ids)}
+        return kept | {one for one in ids if ("message", conversation, one) in self._met}
+
     def _keep(
-        self,
-        tx: Transaction,
-        scope: Scope,
-        conversation: str,
-        message: Message,
-        *,
-        at: datetime,
-        trace: Trace,
-    ) -> list[int]:
-        """Keep a message that was learnt from already. Returns its place, if it is new."""
-        kept = tx.messages.add(scope, conversation, [message], at, trace)
-        if kept:
-            tx.messages.learnt(scope, conversation, kept[-1].seq)
-        return [one.seq for one in kept]
+        self, where: Scope, conversation: str, message: Message, tx: Transaction, later: _Later
+    ) -> str:
+        """Keep a message that was learnt from already."""
+        at = self.clock()
+        kept = tx.messages.add(where, conversation, [message], at, new_id(at))
+        if not kept or self._again("message", conversation, message.id or ""):
+            return "known"
+        tx.messages.learnt(where, conversation, kept[-1].seq)
+        if self.policy.capture.episodes and message.content.strip():
+            later.messages += [one.seq for one in kept]
+        return "kept"
+
+    # ── what is no message ───────────────────────────────────────────────────────────────────────
 
     def _store(
         self,
-        tx: Transaction,
         scope: Scope,
         item: MemoryItem,
-        history: Sequence[AuditEntry],
-        at: datetime,
-    ) -> list[ItemId]:
-        """Bring a memory back as it was, with its history. Returns its id, if it is new."""
-        known = tx.items.by_hash(item.bound, item.content_hash)
-        if known is not None and known.status is not Status.DELETED:
-            return []
-        if known is not None:
-            tx.items.remove(scope, [known.id])
-        elif tx.items.get(scope, [item.id]):
-            item = replace(item, id=new_id(at))
+        history: list[AuditEntry],
+        tx: Transaction,
+        later: _Later,
+    ) -> str:
+        """Bring a memory back as it was, with its history; what is there already stays."""
+        same = tx.items.by_hash(item.bound, item.content_hash)
+        before = [*([same] if same is not None else []), *tx.items.get(scope, [item.id])]
+        if any(one.status is not Status.DELETED for one in before) or self._again(
+            "memory", item.content_hash
+        ):
+            return "known"
+        tx.items.remove(scope, [one.id for one in before])
         tx.items.unbury(scope, item.content_hash)
-        with suppress(Duplicate):
-            tx.items.add(item)
-            tx.fulltext.index(scope, Corpus.MEMORIES, {item.id: text.terms(item.content)})
-            seen = {entry.id for entry in tx.audit.of(scope, item.id)}
-            tx.audit.add([replace(e, item=item.id) for e in history if e.id not in seen])
-            return [item.id]
-        return []
+        tx.items.add(item)
+        tx.fulltext.index(scope, Corpus.MEMORIES, {item.id: text.terms(item.content)})
+        later.items.append(item.id)
+        seen = {entry.id for entry in tx.audit.of(scope, item.id)}
+        tx.audit.add([entry for entry in history if entry.id not in seen])
+        return "stored"
+
+    def _entomb(self, scope: Scope, stone: Tombstone, tx: Transaction, _: _Later) -> str:
+        """Set a tombstone, unless its statement lives here."""
+        lives = tx.items.by_hash(scope, stone.content_hash)
+        place = ("tombstone", stone.content_hash, stone.conversation, stone.message)
+        if (lives is not None and lives.status is not Status.DELETED) or self._again(*place):
+            return "known"
+        return "stored" if tx.items.entomb(scope, stone) else "known"
+
+    def _note(self, scope: Scope, entry: AuditEntry, tx: Transaction, _: _Later) -> str:
+        """Write down what happened to a memory that is gone."""
+        known = any(one.id == entry.id for one in tx.audit.of(scope, entry.item))
+        if known or self._again("history", entry.id):
+            return "known"
+        tx.audit.add([entry])
+        return "stored"
+
+    def _verdict(self, scope: Scope, said: Feedback, tx: Transaction, _: _Later) -> str:
+        new = tx.feedback.add(scope, said)
+        if not new or self._again("feedback", said.trace, said.item, said.verdict):
+            return "known"
+        return "stored"
+
+    def _prefer(
+        self, scope: Scope, switches: Mapping[str, bool], tx: Transaction, _: _Later
+    ) -> str:
+        """Set the switches that are not set so."""
+        if switches.items() <= _set_by(tx, scope).items() or self._again("preferences"):
+            return "known"
+        tx.users.prefer(scope, **switches)
+        tx.users.changed(scope, Corpus.MEMORIES)
+        return "stored"
+
+    def _again(self, *what: str) -> bool:
+        """Was it met in this file before? Asked in a dry run only: else the store knows."""
+        if not self.dry_run:
+            return False
+        again = what in self._met
+        self._met.add(what)
+        return again
 
 
-def _begins(turn: list[Message], message: Message) -> bool:
+class _TakenBack(Exception):  # noqa: N818 - no error: how a dry run ends
+    """Nothing of a dry run stays."""
+
+
+def _begins(turn: list[_Said], read: _Said) -> bool:
     """Does a message begin a new turn? A person who speaks after a reply does."""
-    return message.role is Role.USER and turn[-1].role is not Role.USER
+    last = turn[-1]
+    if (read.where, read.conversation) != (last.where, last.conversation):
+        return True
+    return read.message.role is Role.USER and last.message.role is not Role.USER
 
 
-def _embed_later(scope: Scope, payload: Mapping[str, Any], trace: Trace) -> Promise:
+def _embed_later(scope: Scope, later: _Later, trace: Trace) -> Promise:
     return Promise(
         type=JobType.EMBED,
         namespace=scope.namespace,
         user=scope.user,
         key=text.fingerprint("import", trace),
-        payload=payload,
+        payload={"items": later.items, "messages": later.messages},
         trace=trace,
         ordered=False,
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, bindparam, select
+from typing import Any
+
+from sqlalchemy import Connection, Row, bindparam, select
 
 from perdure.store.columns import owned, whose
 from perdure.store.dialects import Addition
@@ -10,11 +12,9 @@ from perdure.store.schema import feedback
 from perdure.types import Feedback, Scope, Verdict
 
 _ADD = Addition(feedback, ("namespace", "user_id", "item_id", "trace", "verdict"))
-_OF = (
-    select(feedback.c.trace, feedback.c.item_id, feedback.c.verdict, feedback.c.at)
-    .where(*owned(feedback), feedback.c.item_id == bindparam("item"))
-    .order_by(feedback.c.id)
-)
+_ALL = select(feedback).where(*owned(feedback)).order_by(feedback.c.id)
+_OF = _ALL.where(feedback.c.item_id == bindparam("item"))
+_AFTER = _ALL.where(feedback.c.id > bindparam("place")).limit(bindparam("most"))
 
 
 class SqlFeedback:
@@ -38,9 +38,16 @@ class SqlFeedback:
         )
         return number is not None
 
+    def after(self, scope: Scope, place: int, limit: int) -> list[tuple[int, Feedback]]:
+        """The owner's verdicts behind a place, oldest first, each with its own place."""
+        found = self._connection.execute(_AFTER, {**whose(scope), "place": place, "most": limit})
+        return [(row.id, _feedback(row)) for row in found]
+
     def of(self, scope: Scope, item: str) -> list[Feedback]:
         """All that was said about one memory, oldest first."""
-        return [
-            Feedback(trace=row.trace, item=row.item_id, verdict=Verdict(row.verdict), at=row.at)
-            for row in self._connection.execute(_OF, {**whose(scope), "item": item})
-        ]
+        found = self._connection.execute(_OF, {**whose(scope), "item": item})
+        return [_feedback(row) for row in found]
+
+
+def _feedback(row: Row[Any]) -> Feedback:
+    return Feedback(trace=row.trace, item=row.item_id, verdict=Verdict(row.verdict), at=row.at)

@@ -121,6 +121,14 @@ class SqlItems(SqlTombstones):
         """All that match, newest ``updated_at`` first."""
         return self._select([*filters.bound(scope), *filters.matches(which)], scope, None)
 
+    def walk(self, scope: Scope, after: str, limit: int) -> list[MemoryItem]:
+        """The rows with an id above ``after``, whatever their status, by id."""
+        statement = _ALL.where(*_OWNER, *filters.bound(scope), memories.c.id > after)
+        found = self._connection.execute(
+            statement.order_by(memories.c.id).limit(limit), whose(scope)
+        )
+        return [rows.item(row) for row in found.all()]
+
     def active(self, scope: Scope) -> list[MemoryItem]:
         """The active rows visible in the scope, newest ``updated_at`` first."""
         found = self._connection.execute(_ACTIVE, {**whose(scope), **filters.place(scope)})

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import datetime
+from datetime import UTC, datetime
 
-from sqlalchemy import Connection, bindparam, delete, func, select
+from sqlalchemy import Connection, bindparam, delete, func, select, tuple_
 
 from perdure.store.columns import owned, whose
 from perdure.store.dialects import Upsert, bunches
 from perdure.store.schema import deletions, tombstones
-from perdure.types import MemoryItem, Scope
+from perdure.types import MemoryItem, Scope, Tombstone
 
 _BURY = Upsert(
     tombstones,
@@ -38,6 +38,20 @@ _MESSAGES = (
     .group_by(tombstones.c.message_id)
 )
 _MESSAGES_HERE = _MESSAGES.where(tombstones.c.conversation_id.in_([bindparam("here"), ""]))
+_PLACE = (tombstones.c.content_hash, tombstones.c.conversation_id, tombstones.c.message_id)
+_GRAVES = (
+    select(tombstones)
+    .where(
+        *_OWNER,
+        tuple_(*_PLACE)
+        > tuple_(bindparam("statement"), bindparam("conversation"), bindparam("message")),
+    )
+    .order_by(*_PLACE)
+    .limit(bindparam("most"))
+)
+_GRAVE = select(tombstones.c.at).where(
+    *_OWNER, *(column == bindparam(f"this_{column.name}") for column in _PLACE)
+)
 _UNBURY = delete(tombstones).where(*_OWNER, tombstones.c.content_hash == bindparam("statement"))
 
 
@@ -95,6 +109,45 @@ class SqlTombstones:
                 statement, {**whose(scope), **here, "messages": some}
             )
         }
+
+    def graves(self, scope: Scope, after: Tombstone | None, limit: int) -> list[Tombstone]:
+        """The tombstones behind this one, in a fixed order."""
+        last = after or Tombstone(content_hash="", at=datetime.min.replace(tzinfo=UTC))
+        found = self._connection.execute(
+            _GRAVES,
+            {
+                **whose(scope),
+                "statement": last.content_hash,
+                "conversation": last.conversation,
+                "message": last.message,
+                "most": limit,
+            },
+        )
+        return [
+            Tombstone(
+                content_hash=row.content_hash,
+                at=row.at,
+                conversation=row.conversation_id,
+                message=row.message_id,
+            )
+            for row in found
+        ]
+
+    def entomb(self, scope: Scope, stone: Tombstone) -> bool:
+        """Set a tombstone as it was. False: it stands there already, as late or later."""
+        place = {
+            "content_hash": stone.content_hash,
+            "conversation_id": stone.conversation,
+            "message_id": stone.message,
+        }
+        there = self._connection.execute(
+            _GRAVE, {**whose(scope), **{f"this_{name}": value for name, value in place.items()}}
+        ).scalar()
+        if there is not None and there >= stone.at:
+            return False
+        owner = {"namespace": scope.namespace, "user_id": scope.user}
+        self._connection.execute(_BURY.on(self._connection), {**owner, **place, "at": stone.at})
+        return True
 
     def unbury(self, scope: Scope, content_hash: str) -> None:
         """Forget that it was deleted: a person brought it back."""

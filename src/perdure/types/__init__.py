@@ -22,7 +22,7 @@ from perdure.types.decision import Action, Candidate, Change, Decision, Refused
 from perdure.types.erasure import Erasure
 from perdure.types.explained import Considered, Place, Score, Stage
 from perdure.types.feedback import Feedback, Verdict
-from perdure.types.history import Actor, AuditEntry, AuditPage, Operation
+from perdure.types.history import OF_MEMORIES, Actor, AuditEntry, AuditPage, Operation, Tombstone
 from perdure.types.item import (
     Kind,
     Level,
@@ -47,6 +47,7 @@ __all__ = [
     "MAX_MESSAGE",
     "MAX_NAMESPACE",
     "MAX_USER",
+    "OF_MEMORIES",
     "Action",
     "Actor",
     "Answer",
@@ -97,6 +98,7 @@ __all__ = [
     "Stage",
     "Status",
     "Switches",
+    "Tombstone",
     "Trace",
     "Turn",
     "Undone",

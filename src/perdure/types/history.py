@@ -29,6 +29,10 @@ class Operation(StrEnum):
     """A value of the namespace was set; the name stands where a memory's id would."""
 
 
+OF_MEMORIES = frozenset(Operation) - {Operation.READ, Operation.SET}
+"""What happens to a single memory."""
+
+
 class Actor(StrEnum):
     """Who did it."""
 
@@ -57,6 +61,17 @@ class AuditEntry:
     """The whole row that left the table with this change, as long as it can be brought back."""
     by: str | None = None
     """Which person or key it was, where that is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tombstone:
+    """What stays of a deleted statement, or of one message that it was learnt from."""
+
+    content_hash: str
+    at: datetime
+    conversation: str = ""
+    message: str = ""
+    """Empty where the statement itself is meant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
