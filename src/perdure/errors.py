@@ -140,6 +140,13 @@ class TooMany(Unavailable):
     zh = "请求过于频繁。"
 
 
+class CapReached(Unavailable):
+    """The month's money for models is spent; what waits is learnt once there is some again."""
+
+    code = "cost_cap_reached"
+    zh = "本月的模型费用已用完；有余额后会继续学习。"
+
+
 class ModelUnavailable(Unavailable):
     """The model endpoint does not answer."""
 

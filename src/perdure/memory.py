@@ -18,11 +18,14 @@ from perdure.control.receipts import receipt
 from perdure.control.transfer import Imported, Importer, export_lines
 from perdure.errors import DatabaseUnavailable, Misconfigured, Rejected, Unavailable
 from perdure.learn.capture import capture
+from perdure.learn.spending import month_of
+from perdure.observe import span, summary
 from perdure.policy import Policy
-from perdure.ports import Joining
+from perdure.ports import AuditFilter, Joining
 from perdure.settings import Settings
 from perdure.types import (
     Answer,
+    AuditPage,
     Consolidation,
     ConversationKind,
     Erasure,
@@ -33,6 +36,7 @@ from perdure.types import (
     Outcome,
     Receipt,
     Scope,
+    Spend,
     Trace,
     Turn,
     Undone,
@@ -193,7 +197,7 @@ class Memory:
         if connection is not None:
             tx = self._joining.joined(connection, parts.notify, scope)
             return capture(tx, scope, turn, policy, parts.switches, parts.clock())
-        with parts.database.begin(scope) as tx:
+        with span("memory capture"), parts.database.begin(scope) as tx:
             taken = capture(tx, scope, turn, policy, parts.switches, parts.clock())
         if not taken.state.final:
             parts.notify()
@@ -273,10 +277,11 @@ class Memory:
         """
         parts = self._parts
         policy = policy or parts.policy_of(scope.namespace)
-        answer = parts.recaller.answer(
-            scope, question, policy=policy, at=parts.clock(), mode=one_of(Mode, mode, "mode"),
-            as_of=as_of, explain=explain,
-        )  # fmt: skip
+        with span("memory recall"):
+            answer = parts.recaller.answer(
+                scope, question, policy=policy, at=parts.clock(), mode=one_of(Mode, mode, "mode"),
+                as_of=as_of, explain=explain,
+            )  # fmt: skip
         if as_of is None:
             parts.uses.note(scope, [kept.item.id for kept in answer.kept])
         return answer
@@ -405,6 +410,44 @@ class Memory:
             Rejected: the scope names more than a user.
         """
         return self._parts.eraser.look(scope)
+
+    # ── looking after the service ────────────────────────────────────────────────────────────────
+
+    def audit(
+        self,
+        namespace: str = "default",
+        which: AuditFilter | None = None,
+        limit: int = 50,
+        after: str | None = None,
+        *,
+        texts: bool = False,
+    ) -> AuditPage:
+        """Who changed what and who looked, newest first; see `perdure.control.audit.Audit.page`."""
+        return self._parts.audit.page(namespace, which or AuditFilter(), limit, after, texts=texts)
+
+    def spend(self, scope: Scope, month: str | None = None) -> list[Spend]:
+        """What learning from a user cost in a month, by model and purpose.
+
+        Args:
+            scope: the user.
+            month: as 2026-11, in UTC; None: this one.
+        """
+        with self._parts.database.read() as tx:
+            return tx.spend.of(scope, month or month_of(self._parts.clock()))
+
+    def spend_together(self, namespace: str, month: str | None = None) -> list[Spend]:
+        """The same of all users of a namespace, erased ones included."""
+        with self._parts.database.read() as tx:
+            return tx.spend.together(namespace, month or month_of(self._parts.clock()))
+
+    def metrics(self) -> bytes:
+        """What this process counted and what the tables hold, in Prometheus' text format."""
+        self._parts.levels.measure()
+        return self._parts.meter.exposition()
+
+    def metrics_summary(self) -> dict[str, float | dict[str, float] | None]:
+        """The ten rates that everybody asks for, since this process began; None: nothing yet."""
+        return summary(self._parts.meter)
 
     # ── moving in and out ────────────────────────────────────────────────────────────────────────
 

@@ -81,6 +81,7 @@ class LearnPolicy(Group):
     input_chars: int = 24_000  # of one call; a longer input is learnt from in halves
     halvings: int = 2  # so often the input is halved where it is too long or its reply cut off
     overlap_chars: int = 300  # of one part, shown for context with the next one
+    extraction_model: str = ""  # another model of the endpoint; empty: the deployment's
     bind_to: tuple[str, ...] = ()  # of assistant, run, conversation: what memories stay bound to
 
 
@@ -301,6 +302,45 @@ class JobsPolicy(Group):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CostPolicy(Group):
+    """What models cost, and how much of it learning may spend. Spec 10. None means no limit."""
+
+    prices: tuple[str, ...] = ()  # of a model, as gpt-4o-mini=0.15/0.60: for 1M tokens in and out
+    user_month: float | None = None  # money that learning from one user may cost in a month
+    user_tokens_month: int | None = None  # the same in tokens, in and out together
+    namespace_month: float | None = None  # money for all of a namespace
+
+    def __post_init__(self) -> None:
+        """Refuse a price that cannot be one."""
+        for line in self.prices:
+            _price(line)
+
+    @property
+    def capped(self) -> bool:
+        """There is a limit at all."""
+        return (self.user_month, self.user_tokens_month, self.namespace_month) != (None,) * 3
+
+    def of(self, model: str, tokens_in: int, tokens_out: int) -> float:
+        """What a call costs, in the currency of the prices; 0 for a model without one."""
+        prices = {name: price for name, *price in map(_price, self.prices)}
+        into, out = prices.get(model, prices.get("*", (0.0, 0.0)))
+        return (into * tokens_in + out * tokens_out) / 1_000_000
+
+
+def _price(line: str) -> tuple[str, float, float]:
+    """A model, and its prices for a million tokens in and out; ``*`` is every other model."""
+    model, _, prices = line.rpartition("=")
+    into, _, out = prices.partition("/")
+    try:
+        found = model.strip(), float(into), float(out)
+    except ValueError:
+        found = "", 0.0, 0.0
+    if not found[0] or not all(0 <= price < float("inf") for price in found[1:]):
+        raise Misconfigured("Expected as gpt-4o-mini=0.15/0.60.", field="cost.prices")
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Policy(Group):
     """All knobs of one namespace."""
 
@@ -322,6 +362,7 @@ class Policy(Group):
     budget: BudgetPolicy = field(default_factory=BudgetPolicy)
     render: RenderPolicy = field(default_factory=RenderPolicy)
     jobs: JobsPolicy = field(default_factory=JobsPolicy)
+    cost: CostPolicy = field(default_factory=CostPolicy)
     defaults: Preferences = field(default_factory=Preferences)
     """A user's switches where the user has said nothing."""
 
@@ -373,6 +414,10 @@ def _checked(group: type, name: str, value: Any, where: str) -> Any:
         return value
     if origin is tuple:
         return _texts(value, where)
+    if wanted is str:
+        if not isinstance(value, str):
+            raise Misconfigured("Expected a text.", field=where)
+        return value.strip()
     if origin is UnionType:
         if isinstance(value, str) and value.lower() == "none":
             return None

@@ -15,9 +15,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
+from perdure.control.audit import Audit
 from perdure.control.cleanup import WORDS, Cleaner
 from perdure.control.erase import Eraser
 from perdure.control.items import Items
+from perdure.control.levels import Levels
 from perdure.control.preferences import UserPreferences
 from perdure.control.runtime import Runtime
 from perdure.control.undo import Undo
@@ -108,6 +110,8 @@ class Parts:
     cleaner: Cleaner
     reconciler: Reconciler
     eraser: Eraser
+    audit: Audit
+    levels: Levels
     preferences: UserPreferences
     runtime: Runtime
     uses: Uses
@@ -238,7 +242,7 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
     runtime = Runtime(database, settings.policy, clock, check_policy if desktop else None)
     chat = chat_model(settings, meter)
     embedder = None if desktop else embedder_of(settings, meter)
-    index = index_of(settings, embedder, clock)
+    index = index_of(settings, embedder, clock, meter)
     before = handover_of(settings, database, index, clock, meter)
     backlog = Backlog(
         database,
@@ -380,6 +384,8 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
         cleaner=cleaner,
         reconciler=reconciler,
         eraser=eraser,
+        audit=Audit(database=database, clock=clock),
+        levels=Levels(database=database, meter=meter, clock=clock),
         preferences=UserPreferences(database=database, policy_of=runtime.policy_of),
         runtime=runtime,
         uses=Uses(database, clock),
@@ -501,13 +507,15 @@ def compares(policy: Policy) -> bool:
     return learns or policy.search.semantic or policy.capture.episodes
 
 
-def index_of(settings: Settings, embedder: Embedder | None, clock: Clock) -> VectorIndex | None:
+def index_of(
+    settings: Settings, embedder: Embedder | None, clock: Clock, meter: Meter
+) -> VectorIndex | None:
     """Where vectors are kept. Nothing is connected yet."""
     if embedder is None:
         return None
     url = settings.vector_url
     if settings.vector_index == "table":
-        return TableIndex(embedder.model)
+        return TableIndex(embedder.model, meter=meter)
     if settings.vector_index == "milvus":
         if url is None:
             raise Misconfigured("Milvus needs an address.", field="PERDURE_VECTOR_URL")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 from perdure.errors import Unavailable
 from perdure.policy import Policy
 from perdure.ports import Clock, Database
+from perdure.types import MAX_NAMESPACE, Actor, AuditEntry, Operation, identifier, new_id
 
+_OTHER_NAMES = {"memory.extraction_model": "learn.extraction_model"}
+"""Names of the design for what stands elsewhere here."""
 _FRESH = timedelta(seconds=5)  # how long another process's change may go unseen
 
 
@@ -46,19 +51,46 @@ class Runtime:
             self._known[namespace] = (at, policy)
         return policy
 
-    def set(self, namespace: str, name: str, value: object) -> Policy:
+    def values(self, namespace: str) -> dict[str, Any]:
+        """What an admin has set in a namespace, by dotted name."""
+        with self.database.read() as tx:
+            return tx.runtime.get(namespace)
+
+    def set(self, namespace: str, name: str, value: object, *, by: str | None = None) -> Policy:
         """Set one value, for example ``gate.floor``; None takes it back.
+
+        Args:
+            namespace: where it is to hold.
+            name: a knob of the policy, or ``memory.extraction_model``.
+            value: as a file or the environment would give it.
+            by: who sets it, as the audit keeps it.
 
         Raises:
             Misconfigured: there is no such value, or it cannot be that.
         """
+        identifier(namespace, "namespace", MAX_NAMESPACE)
+        name = _OTHER_NAMES.get(name, name)
         group, _, knob = name.partition(".")
-        if value is not None:
-            turned = self.policy.turned({group: {knob: value}}, "run time")
-            if self.check is not None:
-                self.check(turned)
+        # What is taken back is checked, too: a name that is none is refused, not ignored.
+        known = getattr(getattr(self.policy, group, None), knob, None)
+        turned = self.policy.turned({group: {knob: known if value is None else value}}, "run time")
+        if self.check is not None:
+            self.check(turned)
         with self.database.begin() as tx:
+            before = tx.runtime.get(namespace).get(name)
             tx.runtime.put(namespace, name, value)
+            tx.audit.add([_entry(namespace, name, before, value, by, self.clock())])
         with self._lock:
             self._known.pop(namespace, None)
         return self.policy_of(namespace)
+
+
+def _entry(  # noqa: PLR0917 - where, what, from what to what, who, when
+    namespace: str, name: str, before: object, after: object, by: str | None, at: datetime
+) -> AuditEntry:
+    """The audit entry of a value; it is of no user."""
+    was, is_ = (None if one is None else json.dumps(one) for one in (before, after))
+    return AuditEntry(
+        id=new_id(at), item=name, namespace=namespace, user="", operation=Operation.SET,
+        actor=Actor.ADMIN, reason="at run time", before=was, after=is_, at=at, by=by,
+    )  # fmt: skip

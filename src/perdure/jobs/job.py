@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 from perdure.errors import (
+    CapReached,
     Corrupt,
     ModelBusy,
     PerdureError,
@@ -61,6 +62,8 @@ def verdict(
     asked = failure.retry_after if isinstance(failure, Unavailable) else None
     asked = min(asked or 0.0, policy.retry_after_max_s)
     wait = timedelta(seconds=max(backoff(job.retry_count, policy, luck), asked))
+    if isinstance(failure, CapReached):
+        return Again(at=at + wait, counts=False, pause=False)
     busy = isinstance(failure, ModelBusy | TooMany)
     spared = busy or isinstance(failure, VectorsUnavailable)  # which rest by themselves
     if spared and at < (job.created_at or at) + timedelta(seconds=policy.busy_max_s):

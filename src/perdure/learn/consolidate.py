@@ -17,6 +17,7 @@ from perdure.learn.merging import Merging
 from perdure.learn.operations import Operations, operations
 from perdure.learn.reply import extract_json
 from perdure.learn.shown import Numbering, within
+from perdure.learn.spending import account
 from perdure.observe import Meter
 from perdure.policy import Policy
 from perdure.ports import ChatModel, Clock, Database, Question, Transaction, VectorIndex
@@ -138,9 +139,13 @@ class Consolidator:
             rows = run.group.rows(tx)
         fresh = [row for row in rows if not (row.suspicious or row.expired(at))]
         shown = Numbering(within(fresh, run.policy.consolidate.shown_tokens))
-        if self.chat is None or len(shown.rows) < _FEWEST:
+        ask = account(
+            self.chat, self.extraction_model, self.database, run.group.owner, run.policy,
+            self.clock, self.meter,
+        )  # fmt: skip
+        if ask is None or len(shown.rows) < _FEWEST:
             return Operations()
-        reply = self.chat.ask(_question(shown, run), model=self.extraction_model)
+        reply = ask(_question(shown, run))
         if reply.cut_off:
             raise ReplyCutOff
         return operations(extract_json(reply.text), shown, run.policy.consolidate)
@@ -157,7 +162,9 @@ class Consolidator:
             place=run.group.place,
             origin=Origin(
                 trace=run.id,
-                model=self.extraction_model or (self.chat.name if self.chat is not None else None),
+                model=run.policy.learn.extraction_model
+                or self.extraction_model
+                or (self.chat.name if self.chat is not None else None),
                 prompt=prompt.VERSION,
             ),
             policy=run.policy,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from perdure.errors import PerdureError
+from perdure.errors import CapReached, PerdureError
 from perdure.types import (
     Action,
     Job,
@@ -76,6 +76,11 @@ def receipt_of(job: Job, scope: Scope) -> Receipt:
     """What the job that learns from a turn says about it."""
     result = job.result
     left_out = result.get("skipped")
+    if job.state is JobState.FAILED and (job.last_error or "").startswith(CapReached.code):
+        return Receipt(
+            trace=job.trace, scope=scope, state=ReceiptState.QUEUED, reason=Reason.COST_CAP,
+            tries=job.retry_count, next_try_at=job.next_retry_at,
+        )  # fmt: skip
     return Receipt(
         trace=job.trace,
         scope=scope,

@@ -20,6 +20,7 @@ from perdure.learn.plan import Plan
 from perdure.learn.reading import Reading, read_known, read_turn
 from perdure.learn.screen import Sources, screen
 from perdure.learn.shown import home
+from perdure.learn.spending import account
 from perdure.learn.voice import Clause, clauses
 from perdure.learn.weigh import Words
 from perdure.learn.when import timed
@@ -128,7 +129,8 @@ class Learner:
     def _extract(self, reading: Reading, policy: Policy) -> Extracted:
         """What the model, or without one the built-in extractor, proposes."""
         said = heard(reading.said)
-        if self._ask is None:
+        ask = self._ask(reading, policy)
+        if ask is None:
             return self.basic(said, reading.said[-1].at)
         told = Told(
             said=said,
@@ -137,13 +139,15 @@ class Learner:
             dismissed=reading.dismissed,
             project=reading.scope.project is not None,
         )
-        found = extract(self._ask, told, policy)
+        found = extract(ask, told, policy)
         return replace(found, candidates=timed(found.candidates, said))
 
-    @property
-    def _ask(self) -> Ask | None:
-        """Asks the model that learns; None if there is none."""
-        return None if self.chat is None else partial(self.chat.ask, model=self.extraction_model)
+    def _ask(self, reading: Reading, policy: Policy) -> Ask | None:
+        """Asks the model that learns, on the user's account; None if there is none."""
+        return account(
+            self.chat, self.extraction_model, self.database, reading.scope, policy, self.clock,
+            self.meter,
+        )  # fmt: skip
 
     def _plan(self, job: Job, reading: Reading, extracted: Extracted, policy: Policy) -> Plan:
         """Screened, decided, embedded: ready to be checked and written."""
@@ -186,7 +190,7 @@ class Learner:
             embedder=self.embedder if self._embeds else None,
             index=self.index if self._embeds else None,
             meter=self.meter,
-            ask=self._ask,
+            ask=self._ask(reading, policy),
             reading=reading,
             words=Words(said=by_user, around=around, heard=heard),
             policy=policy,
@@ -210,6 +214,9 @@ class Learner:
             self.meter.count("memory_decision", times, action=action.value)
         for reason, times in reasons.items():
             self.meter.count("memory_refused", times, reason=reason.value)
+        if written.learnt:
+            since = made_at(plan.origin.trace or "")
+            self.meter.time("memory_readable_seconds", max(0.0, (self.clock() - since).total_seconds()))
         return as_result(written, plan)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 import time
@@ -26,6 +27,8 @@ _TRANSIENT = frozenset({408, 409, 425})  # besides 5xx: the same request may suc
 _NOT_WITH_THIS_KEY = frozenset({401, 402, 403})
 _LONGEST_WAIT_S = 86_400.0  # a longer pause is nobody's wish but a wrong clock's
 _NO_KEY = "unused"  # the client library wants one; endpoints without keys ignore it
+_TALKATIVE = ("openai", "httpx", "httpx2", "httpcore", "httpcore2")
+"""Loggers that write whole requests and headers at DEBUG: prompts, replies and keys."""
 _TOO_LONG = re.compile(r"context.?length|context.?window|too.?(long|large|many tokens)")
 
 
@@ -60,6 +63,18 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
+def hush() -> None:
+    """Let client libraries log no request: what they write at DEBUG holds words of people.
+
+    Also where the host has them at DEBUG: whoever wants that for its own calls sets it again
+    after a memory is open, and then reads prompts of ours in its log.
+    """
+    for name in _TALKATIVE:
+        logger = logging.getLogger(name)
+        if logger.getEffectiveLevel() < logging.WARNING:
+            logger.setLevel(logging.WARNING)
+
+
 class Endpoint:
     """Sends requests to one OpenAI-compatible endpoint. Share it between threads.
 
@@ -91,6 +106,7 @@ class Endpoint:
         Raises:
             Misconfigured: the address or the key cannot be one.
         """
+        hush()
         self.setting = setting
         self.patience = patience or Patience()
         self._clock = clock

@@ -25,6 +25,7 @@ from perdure.recall.render import layout, render
 from perdure.recall.rerank import reordered, searched
 from perdure.recall.roads import fixed, ordered
 from perdure.recall.search import pinned, sightings
+from perdure.recall.shelf import Shelves
 from perdure.recall.sources import Sources
 from perdure.recall.topics import topics
 from perdure.text import Language
@@ -73,6 +74,7 @@ class Recaller:
             embedder=self.embedder,
             index=self.index,
             switches=self.switches,
+            shelves=Shelves.counted(self.meter),
         )
         object.__setattr__(self, "sources", sources)
 

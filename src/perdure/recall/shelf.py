@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from perdure.observe import Meter
 from perdure.ports import Corpus, ItemFilter, Transaction
 from perdure.types import Kind, MemoryItem, Scope, Status
 
@@ -55,8 +56,9 @@ class Shelf:
 class Kept(Generic[Key, Value]):
     """The last values used, each good for one revision; the least used leave first. Thread safe."""
 
-    def __init__(self, rows: int) -> None:
-        """Args: rows: of all values together, at most."""
+    def __init__(self, rows: int, looked: Callable[[bool], None] = lambda _: None) -> None:
+        """Args: rows: of all values together, at most; looked: told whether a value was there."""
+        self._looked = looked
         self._most = rows
         self._total = 0
         self._kept: OrderedDict[Key, tuple[int, Value]] = OrderedDict()
@@ -66,9 +68,12 @@ class Kept(Generic[Key, Value]):
         """The value of this revision, read if it is not at hand."""
         with self._lock:
             known = self._kept.get(key)
-            if known is not None and known[0] == revision:
+            hit = known is not None and known[0] == revision
+            if hit:
                 self._kept.move_to_end(key)
-                return known[1]
+        self._looked(hit)
+        if hit and known is not None:
+            return known[1]
         value = read()
         with self._lock:
             old = self._kept.pop(key, None)
@@ -92,6 +97,11 @@ class Shelves:
 
     _kept: Kept[tuple[str, str], Shelf] = field(default_factory=lambda: Kept(rows=50_000))
 
+    @classmethod
+    def counted(cls, meter: Meter) -> Shelves:
+        """Shelves whose looks are counted."""
+        return cls(Kept(50_000, lambda hit: meter.count("cache", of="memories", hit=_word(hit))))
+
     def of(self, tx: Transaction, scope: Scope) -> Shelf:
         """The owner's shelf as it is now, whatever the scope binds.
 
@@ -109,3 +119,7 @@ class Shelves:
     def drop(self, scope: Scope) -> None:
         """Forget the owner's."""
         self._kept.drop(scope.owner)
+
+
+def _word(hit: bool) -> str:  # noqa: FBT001 - what a cache tells
+    return str(hit).lower()

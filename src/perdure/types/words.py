@@ -23,6 +23,8 @@ _WORDS: Mapping[Reason, tuple[str, str]] = {
     Reason.NOT_ENOUGH_NEW: ("not enough new since the last time", "新内容还不够多"),
     Reason.NOTHING_SAID: ("nothing was said in it", "没有实际内容"),
     Reason.ALREADY_LEARNT: ("learnt from already", "已经学过"),
+    Reason.ERASED: ("said before everything was erased", "在全部清除之前说的"),
+    Reason.COST_CAP: ("the month's money is spent; learnt later", "本月费用已用完，稍后再学"),
     Reason.REPLY_UNUSABLE: ("the model's reply cannot be read", "模型的回复无法解析"),
     # a candidate is refused
     Reason.EMPTY: ("empty", "内容为空"),

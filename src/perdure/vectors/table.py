@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perdure.errors import Misconfigured
+from perdure.observe import Meter
 from perdure.ports import Corpus, Hit, Transaction, Vector, VectorEntry, VectorRows, Vectors
 from perdure.types import Scope
 
@@ -59,10 +60,14 @@ class TableIndex:
         model: the embedder's name; vectors of other models are never compared with its own.
         cache_bytes: vectors kept in memory, of all owners together. Whose were not asked for
             longest leave first.
+        meter: counts looks into that memory.
     """
 
-    def __init__(self, model: str, *, cache_bytes: int = 128 * 1024 * 1024) -> None:
+    def __init__(
+        self, model: str, *, cache_bytes: int = 128 * 1024 * 1024, meter: Meter | None = None
+    ) -> None:
         self.model = model
+        self._meter = meter or Meter()
         self._cache_bytes = cache_bytes
         self._cache: OrderedDict[_Key, _Loaded] = OrderedDict()
         self._held = 0
@@ -131,9 +136,12 @@ class TableIndex:
         revision = tx.users.revision(scope, corpus)
         with self._lock:
             found = self._cache.get(key)
-            if found is not None and found.revision == revision:
+            hit = found is not None and found.revision == revision
+            if hit:
                 self._cache.move_to_end(key)
-                return found
+        self._meter.count("cache", of="vectors", hit=str(hit).lower())
+        if hit and found is not None:
+            return found
         loaded = _Loaded.of(revision, tx.vectors.read(scope, corpus, self.model))
         self._keep(key, loaded)
         return loaded
