@@ -546,7 +546,7 @@ def handover_of(
     else:
         former = settings.but(vector_index="table")
     embedder = embedder_of(former, meter)
-    old = index_of(former, embedder, clock)
+    old = index_of(former, embedder, clock, meter)
     if embedder is None or old is None or old.model == index.model:
         return None
     before = OldVectors(database, embedder, old, index)

@@ -21,7 +21,14 @@ from perdure.wiring import wire
 lin = Scope(user="小林")
 bo = Scope(user="bo")
 EVERY = ItemFilter(statuses=frozenset(Status))
-SAYS = ("I live in Bergen.", "I prefer tea.", "我不吃香菜。", "Thanks!", "I moved to Oslo.", "我住在杭州。")
+SAYS = (
+    "I live in Bergen.",
+    "I prefer tea.",
+    "我不吃香菜。",
+    "Thanks!",
+    "I moved to Oslo.",
+    "我住在杭州。",
+)
 WRITES = ("Owns a kayak", "喜欢爵士乐", "Plays `chess`\nat noon", "  Is left-handed ")
 
 

@@ -71,6 +71,9 @@ class Watched:
         finally:
             self.open -= 1
 
+    def purge(self) -> None:
+        self.inner.purge()
+
     def close(self) -> None:
         self.inner.close()
 

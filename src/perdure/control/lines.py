@@ -148,8 +148,17 @@ def line_type(line: Any) -> LineType:
     return one_of(LineType, line.get("type", "message" if "role" in line else None), "type")
 
 
-def read_message(scope: Scope, line: Mapping[str, Any]) -> tuple[Scope, str, Message]:
-    """Where a message was said, its conversation, and the message.
+def read_place(scope: Scope, line: Mapping[str, Any]) -> Scope:
+    """Where a message was said, as far as its line tells; else where the scope is.
+
+    Raises:
+        Rejected: a field cannot be meant; the error names it.
+    """
+    return scope.within(**{name: line[name] for name in PLACES if line.get(name) is not None})
+
+
+def read_message(line: Mapping[str, Any]) -> tuple[str, Message]:
+    """The conversation and the message of a line.
 
     Raises:
         Rejected: a field cannot be meant; the error names it.
@@ -161,9 +170,9 @@ def read_message(scope: Scope, line: Mapping[str, Any]) -> tuple[Scope, str, Mes
     except (TypeError, ValueError):
         raise Rejected("Expected a time as in 2026-11-30T09:00:00+00:00.", field="time") from None
     role, content = line.get("role", ""), line.get("content")
-    where = scope.within(**{name: line[name] for name in PLACES if line.get(name) is not None})
-    message = Message(role, content, at=said_at, id=line.get("id"), name=line.get("name"))
-    return where, conversation, message
+    return conversation, Message(
+        role, content, at=said_at, id=line.get("id"), name=line.get("name")
+    )
 
 
 def read_preferences(line: Mapping[str, Any]) -> dict[str, bool]:

@@ -23,6 +23,7 @@ from perdure.control.lines import (
     read_history,
     read_memory,
     read_message,
+    read_place,
     read_preferences,
     read_tombstone,
     tombstone_line,
@@ -280,7 +281,8 @@ class Importer:
             sort = line_type(line)
             if sort is not LineType.MESSAGE:
                 return _Held(number, sort, self._taken(scope, sort, line))
-            where, conversation, message = read_message(scope, line)
+            where = read_place(scope, line)
+            conversation, message = read_message(line)
             message = self._named(conversation, message)
         except Rejected as wrong:
             place = f"line {number}" + (f", {wrong.field}" if wrong.field else "")
@@ -441,8 +443,8 @@ class Importer:
         return again
 
 
-class _TakenBack(Exception):  # noqa: N818 - no error: how a dry run ends
-    """Nothing of a dry run stays."""
+class _TakenBack(Exception):
+    """No error: how a dry run ends, so that nothing of it stays."""
 
 
 def _begins(turn: list[_Said], read: _Said) -> bool:

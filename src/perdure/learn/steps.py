@@ -216,7 +216,9 @@ class Learner:
             self.meter.count("memory_refused", times, reason=reason.value)
         if written.learnt:
             since = made_at(plan.origin.trace or "")
-            self.meter.time("memory_readable_seconds", max(0.0, (self.clock() - since).total_seconds()))
+            self.meter.time(
+                "memory_readable_seconds", max(0.0, (self.clock() - since).total_seconds())
+            )
         return as_result(written, plan)
 
 
