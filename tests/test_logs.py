@@ -72,7 +72,7 @@ def test_nothing_that_was_said_stands_in_any_log(tmp_path, log):
             lines = list(memory.export(ann))
             list(memory.import_lines(Scope(user="小林"), lines))
             memory.erase(ann)
-            shown = memory.metrics().decode() + str(memory.metrics_summary())
+            shown = memory.metrics.text().decode() + str(memory.metrics.summary())
 
     assert any(name.startswith("perdure") for name in log.names)
     everything = "\n".join([*log.lines, shown])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from opentelemetry import trace
@@ -41,7 +42,7 @@ def work(memory):
 
 def shown(memory):
     """Every sample by name and labels."""
-    families = text_string_to_metric_families(memory.metrics().decode())
+    families = text_string_to_metric_families(memory.metrics.text().decode())
     return {
         (one.name, *sorted(one.labels.items())): one.value
         for family in families
@@ -51,8 +52,8 @@ def shown(memory):
 
 @pytest.mark.spec("10")
 def test_the_ten_are_told_by_their_names_and_begin_with_nothing(memory):
-    assert memory.metrics_summary().keys() == TEN == RATES.keys()
-    assert set(map(str, memory.metrics_summary().values())) == {"None", "{}"}
+    assert memory.metrics.summary().keys() == TEN == RATES.keys()
+    assert set(map(str, memory.metrics.summary().values())) == {"None", "{}"}
 
 
 @pytest.mark.spec("10")
@@ -65,7 +66,7 @@ def test_a_day_of_work_gives_the_rates_that_it_had(memory):
     answer = memory.recall(ann, "Where do I live?")
     memory.recall(Scope(user="bo"), "Where do I live?")
     memory.feedback(ann, answer.trace, answer.kept[0].item.id, "wrong_mention")
-    told = memory.metrics_summary()
+    told = memory.metrics.summary()
     said = len(answer.kept)
 
     assert told["memory_job_success_rate"] == 1.0
@@ -136,7 +137,9 @@ def test_whatever_the_code_counts_has_a_name_here():
 
 def test_a_name_or_a_label_that_is_none_cannot_be_counted():
     meter = Meter()
-    for name, labels in (("joobs", {}), ("jobs", {}), ("recall_kept", {"user": "ann"})):
+    wrong: tuple[tuple[str, dict[str, Any]], ...]
+    wrong = (("joobs", {}), ("jobs", {}), ("recall_kept", {"user": "ann"}))
+    for name, labels in wrong:
         with pytest.raises(KeyError):
             meter.count(name, **labels)
     with pytest.raises(KeyError):

@@ -20,6 +20,7 @@ from typer.core import TyperArgument
 from typer.main import get_command
 
 from perdure import cli, errors, policy, settings, types
+from perdure.observe import METRICS, RATES
 from perdure.serve import app
 from perdure.types.words import in_words
 
@@ -122,6 +123,22 @@ def job_table() -> Iterator[str]:
         yield _row(f"`{types.JobType[name]}`", comment)
 
 
+def metric_table() -> Iterator[str]:
+    """Everything that is counted, timed or measured."""
+    yield from _head("name", "labels", "kind", "meaning")
+    for metric in METRICS.values():
+        labels = ", ".join(f"`{label}`" for label in metric.labels)
+        kind = {"seconds": "histogram"}.get(metric.kind, metric.kind)
+        yield _row(f"`{metric.full_name}`", labels, kind, metric.says)
+
+
+def rate_sections() -> Iterator[str]:
+    """Each of the ten rates, with its query."""
+    for name, rate in RATES.items():
+        yield from ("", f"### {name}", "", f"{rate.says}.", "", "```promql", rate.promql, "```")
+    yield ""
+
+
 def route_table() -> Iterator[str]:
     """Every route of the service."""
     yield from _head("method", "path", "what it does")
@@ -148,6 +165,8 @@ TABLES: MappingProxyType[str, Callable[[], Iterator[str]]] = MappingProxyType(
         "errors": error_table,
         "reasons": reason_tables,
         "jobs": job_table,
+        "metrics": metric_table,
+        "rates": rate_sections,
         "routes": route_table,
         "commands": command_sections,
     }

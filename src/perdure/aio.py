@@ -40,6 +40,9 @@ class AsyncMemory:
         self._memory = memory
         self.items = _Threaded(memory.items)
         self.preferences = _Threaded(memory.preferences)
+        self.audit = _Threaded(memory.audit)
+        self.costs = _Threaded(memory.costs)
+        self.metrics = _Threaded(memory.metrics)
 
     @classmethod
     async def open(

@@ -12,20 +12,22 @@ from types import TracebackType
 from typing import Any, Self
 
 from perdure import settings as deployment
+from perdure.control.audit import Audit
+from perdure.control.costs import Costs
+from perdure.control.export import export_lines
 from perdure.control.items import Items
+from perdure.control.metrics import Metrics
 from perdure.control.preferences import UserPreferences
 from perdure.control.receipts import receipt
-from perdure.control.transfer import Imported, Importer, export_lines
+from perdure.control.transfer import Imported, Importer
 from perdure.errors import DatabaseUnavailable, Misconfigured, Rejected, Unavailable
 from perdure.learn.capture import capture
-from perdure.learn.spending import month_of
-from perdure.observe import span, summary
+from perdure.observe import span
 from perdure.policy import Policy
-from perdure.ports import AuditFilter, Joining
+from perdure.ports import Joining
 from perdure.settings import Settings
 from perdure.types import (
     Answer,
-    AuditPage,
     Consolidation,
     ConversationKind,
     Erasure,
@@ -36,7 +38,6 @@ from perdure.types import (
     Outcome,
     Receipt,
     Scope,
-    Spend,
     Trace,
     Turn,
     Undone,
@@ -61,6 +62,9 @@ class Memory:
         self._threads: list[threading.Thread] = []
         self.items: Items = parts.items
         self.preferences: UserPreferences = parts.preferences
+        self.audit: Audit = parts.audit
+        self.costs: Costs = parts.costs
+        self.metrics: Metrics = parts.metrics
 
     @classmethod
     def open(
@@ -410,44 +414,6 @@ class Memory:
             Rejected: the scope names more than a user.
         """
         return self._parts.eraser.look(scope)
-
-    # ── looking after the service ────────────────────────────────────────────────────────────────
-
-    def audit(
-        self,
-        namespace: str = "default",
-        which: AuditFilter | None = None,
-        limit: int = 50,
-        after: str | None = None,
-        *,
-        texts: bool = False,
-    ) -> AuditPage:
-        """Who changed what and who looked, newest first; see `perdure.control.audit.Audit.page`."""
-        return self._parts.audit.page(namespace, which or AuditFilter(), limit, after, texts=texts)
-
-    def spend(self, scope: Scope, month: str | None = None) -> list[Spend]:
-        """What learning from a user cost in a month, by model and purpose.
-
-        Args:
-            scope: the user.
-            month: as 2026-11, in UTC; None: this one.
-        """
-        with self._parts.database.read() as tx:
-            return tx.spend.of(scope, month or month_of(self._parts.clock()))
-
-    def spend_together(self, namespace: str, month: str | None = None) -> list[Spend]:
-        """The same of all users of a namespace, erased ones included."""
-        with self._parts.database.read() as tx:
-            return tx.spend.together(namespace, month or month_of(self._parts.clock()))
-
-    def metrics(self) -> bytes:
-        """What this process counted and what the tables hold, in Prometheus' text format."""
-        self._parts.levels.measure()
-        return self._parts.meter.exposition()
-
-    def metrics_summary(self) -> dict[str, float | dict[str, float] | None]:
-        """The ten rates that everybody asks for, since this process began; None: nothing yet."""
-        return summary(self._parts.meter)
 
     # ── moving in and out ────────────────────────────────────────────────────────────────────────
 

@@ -69,6 +69,10 @@ METRICS: Mapping[str, Metric] = {
         Metric("queue_depth", "Jobs in each state", ("state",), "gauge"),
         Metric("queue_age_seconds", "Age of the job that has waited longest", (), "gauge"),
         Metric("vectors", "Memories by the state of their vector", ("status",), "gauge"),
+        Metric("vector_work", "Pauses of vector work for a backlog, and ends of them", ("state",)),
+        Metric("bus_events", "Events that left over the bus and came back", ("outcome",)),
+        Metric("outbox_depth", "Promises on their way out", (), "gauge"),
+        Metric("outbox_age_seconds", "Age of the oldest of them", (), "gauge"),
         Metric("database_up", "1 while the database answers", (), "gauge"),
     )
 }
@@ -117,11 +121,6 @@ class Meter:
         key = _key(name, labels)
         with self._lock:
             self._sums[key] = value
-
-    def gauge(self, name: str, value: float, **labels: str) -> None:
-        """Set what rises and falls, for example ``gauge("outbox_depth", 12)``."""
-        with self._lock:
-            self._counts[name, tuple(sorted(labels.items()))] = value  # type: ignore[assignment]
 
     def read(self, name: str, **labels: str) -> float:
         """The sum of a counter over everything that carries these labels."""

@@ -17,9 +17,10 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from perdure.control.audit import Audit
 from perdure.control.cleanup import WORDS, Cleaner
+from perdure.control.costs import Costs
 from perdure.control.erase import Eraser
 from perdure.control.items import Items
-from perdure.control.levels import Levels
+from perdure.control.metrics import Metrics
 from perdure.control.preferences import UserPreferences
 from perdure.control.runtime import Runtime
 from perdure.control.undo import Undo
@@ -111,7 +112,8 @@ class Parts:
     reconciler: Reconciler
     eraser: Eraser
     audit: Audit
-    levels: Levels
+    costs: Costs
+    metrics: Metrics
     preferences: UserPreferences
     runtime: Runtime
     uses: Uses
@@ -385,7 +387,8 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
         reconciler=reconciler,
         eraser=eraser,
         audit=Audit(database=database, clock=clock),
-        levels=Levels(database=database, meter=meter, clock=clock),
+        costs=Costs(database=database, clock=clock),
+        metrics=Metrics(database=database, meter=meter, clock=clock),
         preferences=UserPreferences(database=database, policy_of=runtime.policy_of),
         runtime=runtime,
         uses=Uses(database, clock),

@@ -34,7 +34,9 @@ def test_changes_are_found_by_whose_what_who_and_when(home):
     home = home()
     start = home.now
     kept = lived(home)
-    ask = home.memory.audit
+
+    def ask(namespace="default", which=AuditFilter()):  # noqa: B008 - frozen
+        return home.memory.audit.page(namespace, which)
 
     assert told(ask()) == [
         ("bo", "dismiss"), ("bo", "update"), ("bo", "create"), ("ann", "create"),
@@ -57,7 +59,7 @@ def test_pages_reach_everything_once_while_more_is_written(home):
     lived(home)
     seen, after = [], None
     while True:
-        page = home.memory.audit(limit=1, after=after)
+        page = home.memory.audit.page("default", AuditFilter(), 1, after)
         seen += told(page)
         home.items.add(ann, f"Number {len(seen)}")
         after = page.next
@@ -66,14 +68,17 @@ def test_pages_reach_everything_once_while_more_is_written(home):
     assert seen == [("bo", "dismiss"), ("bo", "update"), ("bo", "create"), ("ann", "create")]
     for wrong in ({"after": "x"}, {"after": "-1"}, {"limit": 0}, {"limit": 201}):
         with pytest.raises(Rejected):
-            home.memory.audit(**wrong)
+            home.memory.audit.page("default", AuditFilter(), **wrong)
 
 
 @pytest.mark.spec("9")
 def test_words_are_shown_only_to_whoever_may_read_memories(home):
     home = home()
     lived(home)
-    plain, whole = home.memory.audit(), home.memory.audit(texts=True)
+    plain, whole = (
+        home.memory.audit.page("default", AuditFilter()),
+        home.memory.audit.page("default", AuditFilter(), texts=True),
+    )
 
     assert {(e.before, e.after, e.was) for e in plain.entries} == {(None, None, None)}
     assert [e.after for e in whole.entries][:2] == ["Owns a red kayak", "Owns a red kayak"]
@@ -89,10 +94,10 @@ def test_an_admin_s_look_is_noted_and_outlives_the_user(home):
 
     home.memory.erase(bo)
 
-    (entry,) = home.memory.audit(which=looks).entries
+    (entry,) = home.memory.audit.page("default", looks).entries
     assert (entry.user, entry.by, entry.reason) == ("bo", "key 7", "GET /admin/memory")
-    assert told(home.memory.audit(which=AuditFilter(user="bo"))) == [("bo", "read")]
-    assert home.memory.audit(which=AuditFilter(by="key 8")).entries == ()
+    assert told(home.memory.audit.page("default", AuditFilter(user="bo"))) == [("bo", "read")]
+    assert home.memory.audit.page("default", AuditFilter(by="key 8")).entries == ()
 
 
 @pytest.mark.spec("8", "9")
@@ -112,7 +117,7 @@ def test_a_value_set_at_run_time_holds_for_its_namespace_and_is_audited(home):
     assert runtime.values("shop") == {
         "learn.extraction_model": "small", "defaults.auto_learn": False,
     }  # fmt: skip
-    entries = home.memory.audit("shop", AuditFilter(user="")).entries[::-1]
+    entries = home.memory.audit.page("shop", AuditFilter(user="")).entries[::-1]
     assert [(e.item, e.before, e.after, e.by) for e in entries] == [
         ("learn.extraction_model", None, '"small"', "key 7"),
         ("defaults.auto_learn", None, "false", "key 7"),
@@ -140,4 +145,4 @@ def test_a_value_that_cannot_be_is_refused_and_changes_nothing(home, name, value
     with pytest.raises(Misconfigured):
         home.parts.runtime.set("shop", name, value)
     assert home.parts.runtime.values("shop") == {}
-    assert home.memory.audit("shop").entries == ()
+    assert home.memory.audit.page("shop", AuditFilter()).entries == ()

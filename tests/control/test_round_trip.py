@@ -212,7 +212,7 @@ def test_a_line_cannot_write_into_somebody_else_or_into_the_audit_of_the_service
 
 @pytest.mark.spec("9")
 def test_an_export_reads_a_few_rows_at_a_time(life, monkeypatch):
-    monkeypatch.setattr("perdure.control.transfer._CHUNK", 2)
+    monkeypatch.setattr("perdure.control.export._CHUNK", 2)
     for number in range(5):
         life.items.add(lin, f"Owns boat {number}")
         life.says(f"I live in street {number}.")

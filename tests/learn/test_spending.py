@@ -79,13 +79,13 @@ def test_what_a_user_cost_is_written_down_by_month_model_and_purpose(office):
     office.says(bo)
     office.work()
 
-    (spent,) = office.memory.spend(ann)
+    (spent,) = office.memory.costs.of(ann)
     assert (spent.month, spent.model, spent.purpose, spent.calls) == ("2026-01", "m", "extract", 1)
     assert (spent.tokens_in, spent.tokens_out) == (1_000, 500)
     assert spent.cost == pytest.approx((2 * 1_000 + 8 * 500) / 1_000_000)
-    (together,) = office.memory.spend_together("default")
+    (together,) = office.memory.costs.together("default")
     assert together.cost == pytest.approx(2 * spent.cost)
-    assert office.memory.spend(ann, "2026-02") == []
+    assert office.memory.costs.of(ann, "2026-02") == []
     assert office.memory.parts.meter.read("model_cost", purpose="extract") == together.cost
 
 
@@ -118,7 +118,7 @@ def test_a_spent_month_stops_learning_not_recall_and_goes_on_with_the_next(offic
         office.work()
     receipt = office.memory.receipt(ann, waits.trace)
     assert receipt.state is ReceiptState.LEARNT
-    assert [one.month for one in office.memory.spend(ann, "2026-02")] == ["2026-02"]
+    assert [one.month for one in office.memory.costs.of(ann, "2026-02")] == ["2026-02"]
 
 
 @pytest.mark.spec("10", "8")
@@ -164,8 +164,8 @@ def test_a_call_that_ends_after_an_erasure_leaves_no_trace_of_the_user(office):
     office.says(ann)
     office.work()
     assert office.memory.erasure(ann).clean
-    assert [one.calls for one in office.memory.spend_together("default")] == [1]
-    assert office.memory.spend(ann) == []
+    assert [one.calls for one in office.memory.costs.together("default")] == [1]
+    assert office.memory.costs.of(ann) == []
 
 
 @pytest.mark.spec("8", "10")
@@ -174,7 +174,7 @@ def test_the_namespace_s_model_is_asked_and_priced(office):
     office.memory.parts.runtime.set("default", "memory.extraction_model", "small")
     office.says(ann)
     office.work()
-    (spent,) = office.memory.spend(ann)
+    (spent,) = office.memory.costs.of(ann)
     assert spent.model == "small"
     assert spent.cost == pytest.approx(1_500 / 1_000_000)
 

@@ -1,4 +1,4 @@
-"""A user's data out and in again: what was said, what is remembered, what happened to it."""
+"""A user's data in again: conversations are learnt from, the rest comes back as it was."""
 
 from __future__ import annotations
 
@@ -10,15 +10,10 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from perdure import text
+from perdure.control.export import set_by
 from perdure.control.lines import (
-    PLACES,
     LineType,
-    feedback_line,
-    history_line,
     line_type,
-    memory_line,
-    message_line,
-    preferences_line,
     read_feedback,
     read_history,
     read_memory,
@@ -26,21 +21,17 @@ from perdure.control.lines import (
     read_place,
     read_preferences,
     read_tombstone,
-    tombstone_line,
 )
 from perdure.errors import Rejected
 from perdure.policy import Policy
 from perdure.ports import Clock, Corpus, Database, Transaction
 from perdure.types import (
-    OF_MEMORIES,
     AuditEntry,
     Feedback,
     ItemId,
     JobType,
     MemoryItem,
     Message,
-    Operation,
-    Preferences,
     Promise,
     Receipt,
     ReceiptState,
@@ -51,8 +42,6 @@ from perdure.types import (
     Trace,
     new_id,
 )
-
-_CHUNK = 200  # rows read at a time, each time in a unit of work of its own
 
 Capture: TypeAlias = Callable[[Scope, str, list[Message]], Receipt]
 """Captures one turn of a conversation."""
@@ -77,127 +66,6 @@ def counted(reports: Iterable[Imported]) -> dict[str, dict[str, int]]:
     for report in reports:
         found[report.type.value][report.outcome] += 1
     return {kind: dict(outcomes) for kind, outcomes in found.items()}
-
-
-# ── out ──────────────────────────────────────────────────────────────────────────────────────────
-
-
-def export_lines(database: Database, scope: Scope) -> Iterator[dict[str, Any]]:
-    """Everything that is known of a user, one JSON object each, a few rows at a time.
-
-    A binding of the scope leaves the messages and memories that are bound to it; what names no
-    place (switches, tombstones, the history of what is gone, verdicts) is then left out.
-    """
-    everything = all(getattr(scope, name) is None for name in (*PLACES, "conversation"))
-    if everything:
-        yield from _switches(database, scope)
-    yield from _messages(database, scope)
-    if everything:
-        yield from map(tombstone_line, _graves(database, scope))
-    yield from _memories(database, scope)
-    if everything:
-        yield from _gone(database, scope)
-        yield from map(feedback_line, _verdicts(database, scope))
-
-
-def _switches(database: Database, scope: Scope) -> Iterator[dict[str, Any]]:
-    with database.read() as tx:
-        switches = _set_by(tx, scope)
-    if switches:
-        yield preferences_line(switches)
-
-
-def _set_by(tx: Transaction, scope: Scope) -> dict[str, bool]:
-    """The switches that the user has set: those that are the same whatever the defaults."""
-    names = tuple(Preferences.__dataclass_fields__)
-    on, off = (
-        tx.users.preferences(scope, Preferences(**dict.fromkeys(names, default)))
-        for default in (True, False)
-    )
-    return {n: getattr(on, n) for n in names if getattr(on, n) == getattr(off, n)}
-
-
-def _messages(database: Database, scope: Scope) -> Iterator[dict[str, Any]]:
-    with database.read() as tx:
-        places = {
-            name: where
-            for name, where in tx.messages.bindings(scope).items()
-            if scope.conversation in (None, name)
-            and all(getattr(scope, one) in (None, getattr(where, one)) for one in PLACES)
-        }
-    for conversation, where in places.items():
-        seq = 0
-        while True:
-            with database.read() as tx:
-                said = tx.messages.since(scope, conversation, seq, _CHUNK)
-                state = tx.messages.conversation(scope, conversation)
-            learnt = state.watermark if state is not None else 0
-            for one in said:
-                yield message_line(one, where, learnt=one.seq <= learnt)
-            if len(said) < _CHUNK:
-                break
-            seq = said[-1].seq
-
-
-def _memories(database: Database, scope: Scope) -> Iterator[dict[str, Any]]:
-    last = ""
-    while True:
-        with database.read() as tx:
-            found = tx.items.walk(scope, last, _CHUNK)
-            kept = [item for item in found if item.status is not Status.DELETED]
-            lines = [memory_line(item, tx.audit.of(scope, item.id)) for item in kept]
-        yield from lines
-        if len(found) < _CHUNK:
-            return
-        last = found[-1].id
-
-
-def _gone(database: Database, scope: Scope) -> Iterator[dict[str, Any]]:
-    """The history of memories that are gone; of deleted ones without a word."""
-    place = 0
-    while True:
-        with database.read() as tx:
-            found = tx.audit.after(scope, place, _CHUNK)
-            ids = {entry.item for _, entry in found if entry.operation in OF_MEMORIES}
-            there = {
-                item.id for item in tx.items.get(scope, ids) if item.status is not Status.DELETED
-            }
-            merged = {one for one in ids - there if not _deleted(tx, scope, one)}
-        for _, entry in found:
-            if entry.item in ids - there:
-                yield history_line(entry, texts=entry.item in merged)
-        if len(found) < _CHUNK:
-            return
-        place = found[-1][0]
-
-
-def _deleted(tx: Transaction, scope: Scope, item: str) -> bool:
-    return tx.audit.of(scope, item)[-1].operation is Operation.DELETE
-
-
-def _graves(database: Database, scope: Scope) -> Iterator[Tombstone]:
-    last: Tombstone | None = None
-    while True:
-        with database.read() as tx:
-            found = tx.items.graves(scope, last, _CHUNK)
-        yield from found
-        if len(found) < _CHUNK:
-            return
-        last = found[-1]
-
-
-def _verdicts(database: Database, scope: Scope) -> Iterator[Feedback]:
-    place = 0
-    while True:
-        with database.read() as tx:
-            found = tx.feedback.after(scope, place, _CHUNK)
-        yield from (said for _, said in found)
-        if len(found) < _CHUNK:
-            return
-        place = found[-1][0]
-
-
-# ── in ───────────────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,7 +296,7 @@ class Importer:
         self, scope: Scope, switches: Mapping[str, bool], tx: Transaction, _: _Later
     ) -> str:
         """Set the switches that are not set so."""
-        if switches.items() <= _set_by(tx, scope).items() or self._again("preferences"):
+        if switches.items() <= set_by(tx, scope).items() or self._again("preferences"):
             return "known"
         tx.users.prefer(scope, **switches)
         tx.users.changed(scope, Corpus.MEMORIES)

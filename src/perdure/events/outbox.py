@@ -31,7 +31,7 @@ class Relay:
         policy: how promises are kept.
         clock: now.
         meter: counts ``bus_events`` with ``outcome`` published; sets ``outbox_depth`` and
-            ``outbox_age_s``.
+            ``outbox_age_seconds``.
         watch: told whether the bus answers.
     """
 
@@ -65,8 +65,8 @@ class Relay:
         with self._database.read() as tx:
             depth, oldest = tx.outbox.waiting()
             some = depth > 0 and bool(tx.outbox.due(before, 1))
-        self._meter.gauge("outbox_depth", depth)
-        self._meter.gauge("outbox_age_s", (at - oldest).total_seconds() if oldest else 0.0)
+        self._meter.level("outbox_depth", depth)
+        self._meter.level("outbox_age_seconds", (at - oldest).total_seconds() if oldest else 0.0)
         if not some:
             return 0
         with self._database.begin() as tx:

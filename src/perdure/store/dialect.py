@@ -88,7 +88,7 @@ class Dialect(ABC):
         if connection.get_isolation_level() != "READ COMMITTED":
             raise Rejected("Its isolation level must be READ COMMITTED.", field="connection")
 
-    def purge(self, engine: Engine) -> None:
+    def purge(self, engine: Engine) -> None:  # noqa: B027 - most have nothing to do
         """Overwrite what was removed and still stands beside the tables.
 
         A server sees to that by itself, in its own time.

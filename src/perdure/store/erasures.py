@@ -13,17 +13,16 @@ from sqlalchemy import (
     Table,
     and_,
     bindparam,
-    column,
     delete,
     func,
     insert,
     select,
-    table,
     true,
     update,
 )
 
 from perdure.store.columns import owned, whose
+from perdure.store.dialects import bunches, spoken
 from perdure.store.schema import audit_log, erasures, jobs, metadata, texts
 from perdure.types import Erasure, JobType, Operation, Scope
 
@@ -37,8 +36,7 @@ _PLACES: Mapping[str, tuple[Table, ColumnElement[bool]]] = {
     for one in metadata.sorted_tables
     if "user_id" in one.c and one is not erasures
 }
-_terms = table("perdure_terms", column("rowid"))
-_THEIR_TERMS = _terms.c.rowid.in_(select(texts.c.id).where(*owned(texts)))
+_THEIR_TEXTS = select(texts.c.id).where(*owned(texts))
 
 _ADD = insert(erasures)
 _PUT = update(erasures).where(erasures.c.id == bindparam("of_id"))
@@ -79,7 +77,9 @@ class SqlErasures:
         """Remove every row of the user, in whatever table; how many went, by place."""
         owner = whose(scope)
         # The terms first: they know their owner through the table of texts alone.
-        self._connection.execute(delete(_terms).where(_THEIR_TERMS), owner)
+        lists = spoken(self._connection).lists
+        for some in bunches(self._connection.execute(_THEIR_TEXTS, owner).scalars().all()):
+            lists.forget(self._connection, some)
         return {
             place: self._connection.execute(delete(rows).where(theirs), owner).rowcount
             for place, (rows, theirs) in _PLACES.items()

@@ -6,7 +6,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, bindparam, select
 
-from perdure.store.dialects import Incoming, Upsert
+from perdure.store.dialect import Incoming
+from perdure.store.dialects import Upsert
 from perdure.store.schema import spend
 from perdure.types import Scope, Spend
 
@@ -46,9 +47,7 @@ class SqlSpend:
             **{name: getattr(spent, name) for name in _SUMS},
         }
         who = [_TOGETHER] if user is None else [_TOGETHER, user]
-        self._connection.execute(
-            _ADD.on(self._connection), [{**row, "user_id": one} for one in who]
-        )
+        _ADD.write(self._connection, [{**row, "user_id": one} for one in who])
 
     def of(self, scope: Scope, month: str) -> list[Spend]:
         """What one user spent in a month, by model and purpose."""

@@ -146,7 +146,7 @@ class SqlTombstones:
         if there is not None and there >= stone.at:
             return False
         owner = {"namespace": scope.namespace, "user_id": scope.user}
-        self._connection.execute(_BURY.on(self._connection), {**owner, **place, "at": stone.at})
+        _BURY.write(self._connection, [{**owner, **place, "at": stone.at}])
         return True
 
     def unbury(self, scope: Scope, content_hash: str) -> None:

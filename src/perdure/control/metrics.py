@@ -1,24 +1,33 @@
-"""Measures what stands in the tables now: the queue, its age, and vectors that are not there."""
+"""What operations read: counters of this process, levels of the tables, and the ten rates."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from perdure.errors import Unavailable
-from perdure.observe import Meter
+from perdure.observe import Meter, Told, summary
 from perdure.ports import Clock, Database
 from perdure.types import JobState, VectorStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Levels:
-    """Sets the gauges; asked when somebody reads the metrics."""
+class Metrics:
+    """Hands out what was counted, with the tables as they are now."""
 
     database: Database
     meter: Meter
     clock: Clock
 
-    def measure(self) -> None:
+    def text(self) -> bytes:
+        """Counters of this process and levels of the tables, in Prometheus' text format."""
+        self._measure()
+        return self.meter.exposition()
+
+    def summary(self) -> dict[str, Told]:
+        """The ten rates that everybody asks for, since this process began; None: nothing yet."""
+        return summary(self.meter)
+
+    def _measure(self) -> None:
         """Set every gauge. Without a database only that: it is down."""
         at = self.clock()
         try:
