@@ -99,6 +99,13 @@ class Stale(Rejected):
     zh = "内容已被改动，请重新读取后再试。"
 
 
+class RequestReused(Rejected):
+    """This Idempotency-Key belongs to another request."""
+
+    code = "idempotency_key_reused"
+    zh = "此 Idempotency-Key 已用于另一个请求。"
+
+
 # ── who asks must change ─────────────────────────────────────────────────────────────────────────
 
 
@@ -138,6 +145,13 @@ class TooMany(Unavailable):
 
     code = "too_many"
     zh = "请求过于频繁。"
+
+
+class RequestRunning(Unavailable):
+    """The same request is being served right now."""
+
+    code = "request_in_progress"
+    zh = "同一请求正在处理中。"
 
 
 class CapReached(Unavailable):

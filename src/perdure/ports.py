@@ -16,11 +16,14 @@ from perdure.types import (
     Actor,
     AuditEntry,
     AuditPage,
+    Claimed,
     Erasure,
     Feedback,
     Job,
     JobState,
     JobType,
+    Key,
+    KeyRole,
     Kind,
     Level,
     MemoryItem,
@@ -570,16 +573,18 @@ class JobStore(Protocol):
         states: Collection[JobState],
         limit: int = 50,
         after: int | None = None,
+        *,
+        namespace: str | None = None,
     ) -> list[Job]:
-        """Jobs by state, newest first."""
+        """Jobs by state, newest first; of one namespace, or None: of all."""
         ...
 
-    def retry(self, ids: Collection[int], at: datetime) -> int:
-        """Make dead or failed jobs due now, with all their tries."""
+    def retry(self, ids: Collection[int], at: datetime, *, namespace: str | None = None) -> int:
+        """Make dead or failed jobs due now, with all their tries; None: whosever they are."""
         ...
 
-    def drop(self, ids: Collection[int]) -> int:
-        """Forget jobs that do not run."""
+    def drop(self, ids: Collection[int], *, namespace: str | None = None) -> int:
+        """Forget jobs that do not run; None: whosever they are."""
         ...
 
     def waiting(self, types: Collection[JobType], most: int) -> int:
@@ -790,6 +795,64 @@ class OwnerStore(Protocol):
         ...
 
 
+class KeyStore(Protocol):
+    """Who may ask over the wire. A secret is known by its hash alone."""
+
+    def add(self, key: Key) -> None:
+        """Keep a new key."""
+        ...
+
+    def by_hash(self, hashed: str) -> Key | None:
+        """The key of this secret, revoked or not."""
+        ...
+
+    def of(self, namespace: str) -> list[Key]:
+        """Every key of a namespace, revoked ones included, oldest first."""
+        ...
+
+    def any_of(self, role: KeyRole) -> bool:
+        """Was there ever a key of this role, in whatever namespace?"""
+        ...
+
+    def used(self, key: Key, at: datetime) -> None:
+        """Note when it was last used."""
+        ...
+
+    def revoke(self, namespace: str, ident: str, at: datetime) -> Key | None:
+        """Let it open nothing any more. None: there is no such key here."""
+        ...
+
+
+class RequestStore(Protocol):
+    """Requests that carry a key of their own, so that sending one twice is sending it once."""
+
+    def claim(
+        self, scope: Scope, key: str, fingerprint: str, at: datetime, fresh_s: float
+    ) -> Claimed | None:
+        """Take a key for a request. None: it is taken now; else the request that has it.
+
+        Args:
+            scope: whose request it is.
+            key: what the client calls it.
+            fingerprint: of what is asked.
+            at: now.
+            fresh_s: seconds after which a request that was never answered is given up.
+        """
+        ...
+
+    def answered(self, scope: Scope, key: str, ref: str) -> None:
+        """It was served, and this is what it made."""
+        ...
+
+    def release(self, scope: Scope, key: str) -> None:
+        """It came to nothing; the key is free."""
+        ...
+
+    def forget(self, before: datetime) -> int:
+        """Remove what was asked before, whoever asked."""
+        ...
+
+
 class ErasureStore(Protocol):
     """Everything of a user at once: gone, counted, and the receipt that stays."""
 
@@ -893,6 +956,16 @@ class Transaction(Protocol):
     @property
     def owners(self) -> OwnerStore:
         """Who needs looking after."""
+        ...
+
+    @property
+    def keys(self) -> KeyStore:
+        """Who may ask over the wire."""
+        ...
+
+    @property
+    def requests(self) -> RequestStore:
+        """Requests that may be sent twice."""
         ...
 
     @property

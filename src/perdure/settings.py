@@ -122,7 +122,15 @@ class Settings:
     api_keys: tuple[Secret, ...] = ()
     """App keys, each as ``namespace=key``. None: only loopback, namespace ``default``."""
     token_secret: Secret | None = None
-    """Signs user tokens (HS256). None: there are no user tokens."""
+    """Signs user tokens (HS256). None: no tokens are signed so."""
+    token_jwks_url: str | None = None
+    """Where the public keys of user tokens lie (JWKS); https, or this machine. None: nowhere."""
+    token_audience: str | None = None
+    """What ``aud`` of a user token must be; needed with ``token_jwks_url``."""
+    token_namespace: str | None = None
+    """Namespace of user tokens without the claim ``ns``. None: such tokens are refused."""
+    rate_limit: int = 12_000
+    """Requests a minute of one key or user token, in this process; 0: as many as they like."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """How much is logged; never any memory text."""
 

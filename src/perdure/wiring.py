@@ -20,6 +20,7 @@ from perdure.control.cleanup import WORDS, Cleaner
 from perdure.control.costs import Costs
 from perdure.control.erase import Eraser
 from perdure.control.items import Items
+from perdure.control.keys import Keys
 from perdure.control.metrics import Metrics
 from perdure.control.preferences import UserPreferences
 from perdure.control.runtime import Runtime
@@ -101,6 +102,7 @@ class Parts:
     chat: ChatModel | None
     embedder: Embedder | None
     index: VectorIndex | None
+    reranker: Reranker | None
     recaller: Recaller
     worker: Worker
     upkeep: Upkeep
@@ -116,6 +118,7 @@ class Parts:
     metrics: Metrics
     preferences: UserPreferences
     runtime: Runtime
+    keys: Keys
     uses: Uses
     backlog: Backlog
     way: Way | None = None
@@ -349,6 +352,7 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
         chat=chat,
         embedder=embedder,
         index=index,
+        reranker=reranker,
         recaller=recaller,
         worker=worker,
         upkeep=Upkeep(
@@ -391,6 +395,7 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
         metrics=Metrics(database=database, meter=meter, clock=clock),
         preferences=UserPreferences(database=database, policy_of=runtime.policy_of),
         runtime=runtime,
+        keys=Keys(database=database, clock=clock),
         uses=Uses(database, clock),
         backlog=backlog,
         way=way,

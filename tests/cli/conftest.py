@@ -39,6 +39,12 @@ def _search_by_words(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
 
 
+@pytest.fixture(autouse=True)
+def _a_database_is_there(tmp_path, _no_settings_of_this_machine):
+    """Empty; commands that only look refuse a file that is not there."""
+    (tmp_path / "perdure.db").touch()
+
+
 @pytest.fixture
 def perdure(capsys):
     """Runs one command in this process."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.main import get_command
@@ -15,7 +15,7 @@ from perdure.cli.given import anywhere
 COMMANDS = [
     "calibrate",
         "demo", "serve", "worker", "migrate", "recall", "reindex", "items", "import", "export",
-    "jobs list", "jobs retry", "jobs drop",
+    "jobs list", "jobs retry", "jobs drop", "keys create", "keys list", "keys revoke", "doctor",
 ]  # fmt: skip
 
 
@@ -41,7 +41,9 @@ def test_options_of_every_command_may_stand_before_or_behind_its_name(perdure):
     for words in (("--database", "a.db", "items", "ann"), ("items", "ann", "--database=a.db"),
                   ("items", "--database", "a.db", "ann")):  # fmt: skip
         assert perdure(*words, "--json").json["total"] == 0
-    assert not os.path.exists("perdure.db")  # noqa: PTH110 - a name beside this process
+    assert not Path("perdure.db").stat().st_size
+    perdure("items", "ann", "--create", "--database", "b.db")
+    assert Path("b.db").exists()
     assert anywhere(["recall", "ann", "--", "--preset", "x"])[-3:] == ["--", "--preset", "x"]
 
 
@@ -85,7 +87,7 @@ def test_a_problem_ends_with_1_and_one_sentence(perdure, monkeypatch, tmp_path):
 
 
 def test_a_part_that_does_not_answer_ends_with_3(perdure):
-    done = perdure("--database", "sqlite:////nowhere/at/all/x.db", "items", "ann")
+    done = perdure("--database", "sqlite:////nowhere/at/all/x.db", "--create", "items", "ann")
     assert done.code == 3
     assert len(done.err.splitlines()) == 1
 
@@ -118,3 +120,20 @@ def test_bytes_that_are_no_text_do_not_break_the_command_line():
 
 def test_the_version_is_said(perdure):
     assert perdure("--version").out.startswith("perdure 0.")
+
+
+@pytest.mark.parametrize("words", [["items", "ann"], ["export", "ann"], ["jobs", "list"],
+                                   ["keys", "list"], ["recall", "ann", "tea?"]])  # fmt: skip
+def test_a_mistyped_database_is_named_and_no_file_is_made(perdure, monkeypatch, words):
+    done = perdure("--database", "perdrue.db", *words)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("perdure: --database: ")
+    assert "perdrue.db" in done.err
+    monkeypatch.setenv("PERDURE_DATABASE_URL", "sqlite:///perdrue.db")
+    assert "PERDURE_DATABASE_URL" in perdure(*words).err
+    assert not Path("perdrue.db").exists()
+
+
+def test_an_error_says_where_and_what_and_nothing_else(perdure):
+    done = perdure("jobs", "list", "--database", "postgres://ann@127.0.0.1/x")
+    assert done.err == "perdure: database_url: Only sqlite is supported so far.\n"

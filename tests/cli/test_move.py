@@ -47,7 +47,7 @@ def test_what_was_exported_comes_back_unchanged(perdure):
     assert {line["type"] for line in lines} == {"message", "memory"}
 
     assert perdure("export", "小林", "--out", "out.jsonl", "--json").json["lines"] == len(lines)
-    perdure("--database", "other.db", "import", "out.jsonl", "--user", "小林")
+    perdure("--database", "other.db", "--create", "import", "out.jsonl", "--user", "小林")
     assert perdure("--database", "other.db", "export", "小林").out == before.out
 
 

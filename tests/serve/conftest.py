@@ -45,7 +45,7 @@ def served(tmp_path):
     with ExitStack() as stack:
 
         def start(*, key=None, **changes):
-            settings = Settings(embedder="none", **changes)
+            settings = Settings(**({"embedder": "none"} | changes))
             memory = stack.enter_context(Memory.open(tmp_path / "perdure.db", settings=settings))
             where = stack.enter_context(listening(create_app(memory, settings)))
             headers = {} if key is None else {"Authorization": f"Bearer {key}"}

@@ -93,9 +93,12 @@ def test_a_database_that_does_not_answer_is_503_and_says_when_to_come_again(api,
         raise errors.DatabaseUnavailable(retry_after=7)
 
     monkeypatch.setattr(type(api.memory.parts.database), "read", silent)
-    for reply in (api.get("/health/ready"), api.get("/memory/items", params=ANN)):
-        assert (reply.status_code, reply.json()["code"]) == (503, "database_unavailable")
-        assert reply.headers["retry-after"] == "7"
+    told = api.get("/memory/items", params=ANN)
+    assert (told.status_code, told.json()["code"]) == (503, "database_unavailable")
+    assert told.headers["retry-after"] == "7"
+    ready = api.get("/health/ready")
+    assert (ready.status_code, ready.headers["retry-after"]) == (503, "1")
+    assert ready.json()["parts"]["database"]["state"] == "down"
     assert api.get("/health/live").status_code == 200
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from perdure.cli import ask, calibrate, demo, jobs, move, reindex, run, say
+from perdure.cli import ask, calibrate, demo, doctor, jobs, keys, move, reindex, run, say
 from perdure.cli.given import Given, anywhere, known_preset, whole
 from perdure.errors import PerdureError
 
@@ -22,9 +22,10 @@ app = typer.Typer(
     help="A long-term memory for assistants. Start with `perdure demo`.",
     epilog="Exit codes: 0 fine · 1 problem · 2 usage · 3 a part is unavailable.",
 )
-for family in (demo, run, ask, move, reindex, calibrate):
+for family in (demo, run, ask, move, reindex, calibrate, doctor):
     family.register(app)
 app.add_typer(jobs.app, name="jobs")
+app.add_typer(keys.app, name="keys")
 
 
 def _version(asked: bool) -> None:  # noqa: FBT001 - the shape that Typer calls
@@ -51,13 +52,16 @@ def everywhere(
     ] = None,
     namespace: Annotated[str, typer.Option(help="Whose users.", callback=whole)] = "default",
     *,
+    create: Annotated[
+        bool, typer.Option("--create", help="Make the database file if it is not there.")
+    ] = False,
     _version: Annotated[
         bool, typer.Option("--version", help="Say the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     """Remember what matters in conversations; recall it, and say why."""
     say.log_from("warning")
-    context.obj = Given(database=database, preset=preset, namespace=namespace)
+    context.obj = Given(database=database, preset=preset, namespace=namespace, create=create)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
 
 from perdure import settings, text
-from perdure.errors import Rejected
+from perdure.errors import Misconfigured, Rejected
 from perdure.memory import Memory
 from perdure.policy import PRESETS
 from perdure.settings import Settings
@@ -17,7 +20,9 @@ from perdure.types import Scope
 from perdure.wiring import Warming
 
 GLOBAL = ("--database", "--preset", "--namespace")
-"""Options of every command; they may stand before or behind its name."""
+"""Options of every command that take a value; they may stand before or behind its name."""
+FLAGS = ("--create",)
+"""The same without a value."""
 
 
 def whole(value: Any) -> Any:
@@ -49,14 +54,35 @@ class Given:
     database: str | None = None
     preset: str | None = None
     namespace: str = "default"
+    create: bool = False
 
     def settings(self) -> Settings:
         """Environment and perdure.toml under these options."""
         return settings.load(preset=self.preset)
 
-    def open(self) -> Memory:
-        """The memory that these options mean; its background threads are not started."""
-        return Memory.open(self.database, settings=self.settings(), workers=False)
+    def open(self, *, creates: bool = False) -> Memory:
+        """The memory that these options mean; its background threads are not started.
+
+        Args:
+            creates: the command makes a file that is not there, also without ``--create``.
+
+        Raises:
+            Misconfigured: there is no such file, and nobody asked for a new one.
+        """
+        settings = self.settings()
+        file = _file(self.database or settings.database_url)
+        if not (creates or self.create) and file is not None and not file.exists():
+            raise Misconfigured(
+                f"There is no file {file}. Add --create to make it.",
+                field="--database" if self.database else "PERDURE_DATABASE_URL",
+            )
+        return Memory.open(self.database, settings=settings, workers=False)
+
+    def shown_database(self) -> str:
+        """Where memories are, without any password."""
+        where = self.database or self.settings().database_url
+        file = _file(where)
+        return make_url(where).render_as_string() if file is None else str(file)
 
     def scope(self, user: str, **bindings: str | None) -> Scope:
         """Whose memories are meant.
@@ -68,6 +94,19 @@ class Given:
             return Scope(user=user, namespace=self.namespace, **bindings)
         except Rejected as wrong:
             raise typer.BadParameter(str(wrong)) from None
+
+
+def _file(where: str) -> Path | None:
+    """The file that holds memories; None if they are on a server or in memory only."""
+    if "://" not in where:
+        return Path(where)
+    try:
+        url = make_url(where)
+    except ArgumentError:  # whoever opens it says so
+        return None
+    if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):
+        return None
+    return Path(str(url.database))
 
 
 def warm(memory: Memory) -> None:
@@ -106,7 +145,7 @@ def anywhere(argv: Sequence[str]) -> list[str]:
             rest += [word, *words]
         elif word in GLOBAL:
             front += [word, *[value for _, value in zip(range(1), words, strict=False)]]
-        elif word.startswith(tuple(f"{name}=" for name in GLOBAL)):
+        elif word in FLAGS or word.startswith(tuple(f"{name}=" for name in GLOBAL)):
             front.append(word)
         else:
             rest.append(word)

@@ -14,10 +14,14 @@ import typer
 
 from perdure.cli import say
 from perdure.cli.given import Json, given
+from perdure.cli.told import TOLD
 from perdure.errors import Unavailable
 from perdure.memory import Memory
+from perdure.serve import DEFAULT_NAMESPACE
+from perdure.types import KeyRole
 
 _BACKLOG = 2_048  # connections that may wait to be accepted
+_WORKERS = 256  # threads; more only wait for each other
 _LAST_REQUESTS_S = 10  # so long running requests may take when the service ends
 
 
@@ -35,48 +39,76 @@ def serve(
     port: Annotated[
         int | None, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65_535)
     ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="Threads that learn beside the service; 0 leaves that to `perdure worker`.",
+            min=0,
+            max=_WORKERS,
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Serve memory over HTTP, and learn in the background.
 
-    Without keys (`PERDURE_API_KEYS`) only this machine is served.
+    Without keys (`perdure keys create`, or `PERDURE_API_KEYS`) only this machine is served. The
+    first start prints a link with an admin's key.
 
     Examples:
     - `perdure serve`
+    - `perdure serve --workers 4`
     - `PERDURE_API_KEYS=default=KEY perdure serve --host 0.0.0.0 --port 8377`
     """
     import uvicorn  # noqa: PLC0415 - slow to import, and no other command needs it
 
     from perdure.serve.app import create_app  # noqa: PLC0415 - the same
-    from perdure.serve.auth import check_listening  # noqa: PLC0415 - the same
+    from perdure.serve.auth import Callers, check_listening, loopback  # noqa: PLC0415 - the same
 
     settings = given(context).settings()
     settings = settings.but(
         host=settings.host if host is None else host,
         port=settings.port if port is None else port,
+        workers=settings.workers if workers is None else workers > 0,
+        worker_threads=workers or settings.worker_threads,
     )
-    check_listening(settings)
     say.log_from(settings.log_level)
-    with (
-        _listening(settings.host, settings.port) as listener,
-        Memory.open(given(context).database, settings=settings) as memory,
-    ):
-        app = create_app(memory, settings)
-        config = uvicorn.Config(
-            app,
-            access_log=False,
-            log_config=None,
-            lifespan="off",
-            timeout_graceful_shutdown=_LAST_REQUESTS_S,
-        )
-        where = f"http://{_shown(settings.host)}:{listener.getsockname()[1]}"
-        if json:
-            say.as_json({"url": where})
-        else:
-            told = f"Perdure listens on {where} (API: {where}/docs). Ctrl-C ends it."
-            say.console().print(told, soft_wrap=True)
-        with _ended_by_signals():  # uvicorn raises the signal that ended it once more
-            uvicorn.Server(config).run(sockets=[listener])
+    Callers.of(settings)  # what is wrong with the keys is told before anything is made
+    with Memory.open(given(context).database, settings=settings, workers=False) as memory:
+        check_listening(settings, memory.parts.keys)
+        with _listening(settings.host, settings.port) as listener:
+            if settings.workers:
+                memory.start()
+            config = uvicorn.Config(
+                create_app(memory, settings),
+                access_log=False,
+                log_config=None,
+                lifespan="off",
+                timeout_graceful_shutdown=_LAST_REQUESTS_S,
+            )
+            where = f"http://{_shown(settings.host)}:{listener.getsockname()[1]}"
+            link = _first_link(memory, where) if loopback(settings.host) else None
+            _tell(where, link, json=json)
+            with _ended_by_signals():  # uvicorn raises the signal that ended it once more
+                uvicorn.Server(config).run(sockets=[listener])
+
+
+def _first_link(memory: Memory, where: str) -> str | None:
+    """A link with an admin's key, where there never was one; None: there was."""
+    keys = memory.parts.keys
+    if keys.any_of(KeyRole.ADMIN):
+        return None
+    _, secret = keys.create(DEFAULT_NAMESPACE, "first start", KeyRole.ADMIN, by="first start")
+    return f"{where}/?token={secret}"
+
+
+def _tell(where: str, link: str | None, *, json: bool) -> None:
+    if json:
+        say.as_json({"url": where} if link is None else {"url": where, "link": link})
+        return
+    words = TOLD[say.language()]
+    say.console().print(words.listens.format(where=where), soft_wrap=True)
+    if link is not None:
+        say.console().print(words.first_key.format(link=link), soft_wrap=True)
 
 
 def worker(
@@ -92,7 +124,7 @@ def worker(
     - `perdure worker --once`
     """
     say.log_from(given(context).settings().log_level)
-    with _ended_by_signals() as stop, given(context).open() as memory:
+    with _ended_by_signals() as stop, given(context).open(creates=True) as memory:
         if once:
             done = 0
             while not stop.is_set() and memory.parts.worker.run_once():
@@ -115,7 +147,7 @@ def migrate(context: typer.Context, *, json: Json = False) -> None:
     - `perdure --database sqlite:////var/lib/perdure.db migrate`
     - `perdure --database postgresql://perdure@db.example/perdure migrate`
     """
-    given(context).open().close()
+    given(context).open(creates=True).close()
     if json:
         say.as_json({"migrated": True})
     else:

@@ -59,7 +59,17 @@ def note(sentence: str) -> None:
 
 def failed(error: PerdureError) -> None:
     """Say what went wrong, in one sentence."""
-    aside().print(f"perdure: {error.message(language())}", soft_wrap=True)
+    aside().print(f"perdure: {in_short(error)}", soft_wrap=True)
+
+
+def in_short(error: PerdureError) -> str:
+    """Where and what is wrong; the sentence of the whole class only where it tells something new.
+
+    Details are in English; in Chinese the sentence comes before them.
+    """
+    if language() == "zh" or not error.detail:
+        return error.message(language())
+    return f"{error.field}: {error.detail}" if error.field else error.detail
 
 
 class Writable(Protocol):

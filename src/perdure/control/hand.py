@@ -19,6 +19,7 @@ from perdure.errors import (
     NotFound,
     PerdureError,
     Rejected,
+    Stale,
     Unavailable,
 )
 from perdure.learn.capacity import oldest_first
@@ -47,6 +48,7 @@ from perdure.types import (
     Status,
     Trace,
     VectorStatus,
+    aware,
     content_hash,
     just_after,
     new_id,
@@ -246,6 +248,17 @@ def taken_out(tx: Transaction, scope: Scope, item: str, policy: Policy, at: date
     if same is not None:
         raise Duplicate(item=same.id, restorable=same.status is not Status.ACTIVE)
     return was
+
+
+def as_shown(item: MemoryItem, shown: datetime | None) -> MemoryItem:
+    """The memory, if it still is as a person saw it; None: whatever it is now.
+
+    Raises:
+        Stale: it was changed since.
+    """
+    if shown is not None and aware(shown, "shown") != item.updated_at:
+        raise Stale(field="id")
+    return item
 
 
 def gone_for_good(item: MemoryItem, policy: Policy, at: datetime) -> bool:

@@ -12,6 +12,7 @@ from perdure.control.fields import Fields, checked_content, checked_fields
 from perdure.control.hand import (
     ACTIVE,
     Hand,
+    as_shown,
     entry,
     gone_for_good,
     known,
@@ -19,7 +20,7 @@ from perdure.control.hand import (
     room,
     taken_out,
 )
-from perdure.errors import Duplicate, NotFound, ProjectKeyRequired, Rejected, Stale
+from perdure.errors import Duplicate, NotFound, ProjectKeyRequired, Rejected
 from perdure.ports import ItemFilter, Page, Transaction
 from perdure.types import (
     AuditEntry,
@@ -28,7 +29,6 @@ from perdure.types import (
     Operation,
     Scope,
     Status,
-    aware,
     content_hash,
     new_id,
     one_of,
@@ -186,9 +186,7 @@ class Items(Hand):
         statement = None if content is None else checked_content(content, policy.item)
         vector = self._vector(statement, policy, "update") if statement is not None else None
         with self.database.begin(scope) as tx:
-            old = known(tx, scope, item)
-            if shown is not None and aware(shown, "shown") != old.updated_at:
-                raise Stale(field="id")
+            old = as_shown(known(tx, scope, item), shown)
             at = self._after(old)
             changes = checked_fields(about, policy.item, old.metadata)
             new = replace(old, **changes, edited_by_user=True, suspicious=False, updated_at=at)
@@ -201,14 +199,15 @@ class Items(Hand):
             self._write(tx, new, old, vector, entry(Operation.UPDATE, old, new, at))
         return new
 
-    def dismiss(self, scope: Scope, item: str) -> MemoryItem:
+    def dismiss(self, scope: Scope, item: str, *, shown: datetime | None = None) -> MemoryItem:
         """Refuse a memory: it is not said again, and never learnt again by itself.
 
         Raises:
             NotFound: this user has no such memory.
+            Stale: it was changed since ``shown``.
         """
         with self.database.begin(scope) as tx:
-            old = known(tx, scope, item)
+            old = as_shown(known(tx, scope, item), shown)
             if old.status is Status.DISMISSED:
                 return old
             at = self._after(old)
@@ -216,14 +215,15 @@ class Items(Hand):
             self._write(tx, new, old, None, entry(Operation.DISMISS, old, new, at))
         return new
 
-    def accept(self, scope: Scope, item: str) -> MemoryItem:
+    def accept(self, scope: Scope, item: str, *, shown: datetime | None = None) -> MemoryItem:
         """Let a memory be said that reads like an order; to refuse it, dismiss it.
 
         Raises:
             NotFound: this user has no such memory.
+            Stale: it was changed since ``shown``.
         """
         with self.database.begin(scope) as tx:
-            old = known(tx, scope, item)
+            old = as_shown(known(tx, scope, item), shown)
             if not old.suspicious:
                 return old
             at = self._after(old)
@@ -231,7 +231,7 @@ class Items(Hand):
             self._write(tx, new, old, None, entry(Operation.ACCEPT, old, new, at))
         return new
 
-    def restore(self, scope: Scope, item: str) -> MemoryItem:
+    def restore(self, scope: Scope, item: str, *, shown: datetime | None = None) -> MemoryItem:
         """Make a dismissed or archived memory active again, or take a delete back in time.
 
         If its time was up, it no longer expires.
@@ -240,12 +240,13 @@ class Items(Hand):
             NotFound: this user has no such memory, or it was deleted too long ago, or is bound
                 elsewhere. A file keeps nothing of what was deleted.
             Duplicate: its row was gone, and the statement was stored again since.
+            Stale: it was changed since ``shown``.
             LimitReached: no further active memory fits.
         """
         policy = self.policy_of(scope.namespace)
         with self.database.begin(scope) as tx:
             stored = next(iter(tx.items.get(scope, [item])), None)
-            old = stored or taken_out(tx, scope, item, policy, self.clock())
+            old = as_shown(stored or taken_out(tx, scope, item, policy, self.clock()), shown)
             if stored is not None and old.status is Status.ACTIVE:
                 return old
             at = self._after(old)
@@ -260,15 +261,16 @@ class Items(Hand):
             self._write(tx, new, stored, None, entry(Operation.RESTORE, stored, new, at))
         return new
 
-    def delete(self, scope: Scope, item: str) -> None:
+    def delete(self, scope: Scope, item: str, *, shown: datetime | None = None) -> None:
         """Delete a memory. Older material cannot bring it back.
 
         Raises:
             NotFound: this user has no such memory.
+            Stale: it was changed since ``shown``.
         """
         policy = self.policy_of(scope.namespace)
         with self.database.begin(scope) as tx:
-            self._delete(tx, known(tx, scope, item), policy)
+            self._delete(tx, as_shown(known(tx, scope, item), shown), policy)
 
     def clear(self, scope: Scope, which: ItemFilter | None = None) -> int:
         """Delete every memory the scope lists, whatever its status. Returns how many."""

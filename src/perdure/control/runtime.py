@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -68,18 +68,32 @@ class Runtime:
         Raises:
             Misconfigured: there is no such value, or it cannot be that.
         """
+        return self.change(namespace, {name: value}, by=by)
+
+    def change(
+        self, namespace: str, values: Mapping[str, object], *, by: str | None = None
+    ) -> Policy:
+        """Set several values as `set` does: all of them or none.
+
+        Raises:
+            Misconfigured: there is no such value, or it cannot be that.
+        """
         identifier(namespace, "namespace", MAX_NAMESPACE)
-        name = _OTHER_NAMES.get(name, name)
-        group, _, knob = name.partition(".")
-        # What is taken back is checked, too: a name that is none is refused, not ignored.
-        known = getattr(getattr(self.policy, group, None), knob, None)
-        turned = self.policy.turned({group: {knob: known if value is None else value}}, "run time")
+        values = {_OTHER_NAMES.get(name, name): value for name, value in values.items()}
+        turned = self.policy
+        for name, value in values.items():
+            group, _, knob = name.partition(".")
+            # What is taken back is checked, too: a name that is none is refused, not ignored.
+            known = getattr(getattr(self.policy, group, None), knob, None)
+            turned = turned.turned({group: {knob: known if value is None else value}}, "run time")
         if self.check is not None:
             self.check(turned)
+        at = self.clock()
         with self.database.begin() as tx:
-            before = tx.runtime.get(namespace).get(name)
-            tx.runtime.put(namespace, name, value)
-            tx.audit.add([_entry(namespace, name, before, value, by, self.clock())])
+            before = tx.runtime.get(namespace)
+            for name, value in values.items():
+                tx.runtime.put(namespace, name, value)
+                tx.audit.add([_entry(namespace, name, before.get(name), value, by, at)])
         with self._lock:
             self._known.pop(namespace, None)
         return self.policy_of(namespace)

@@ -1,1 +1,4 @@
 """The service: the front door over HTTP."""
+
+DEFAULT_NAMESPACE = "default"
+"""Of everybody, where no key is configured."""

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, FastAPI
+from fastapi import APIRouter, FastAPI, Query
 from fastapi.exceptions import RequestValidationError
 from fastapi_offline import FastAPIOffline
-from pydantic import BaseModel
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from perdure.errors import (
     Duplicate,
@@ -23,6 +21,7 @@ from perdure.errors import (
     NotFound,
     PerdureError,
     Rejected,
+    RequestRunning,
     Stale,
     TooLarge,
     TooMany,
@@ -30,11 +29,12 @@ from perdure.errors import (
     Unavailable,
 )
 from perdure.memory import Memory
-from perdure.serve import context, items, problems
-from perdure.serve.auth import Callers
+from perdure.serve import admin, context, health, items, moving, problems
+from perdure.serve.auth import COOKIE, Callers, at_home
 from perdure.serve.guard import Guard
+from perdure.serve.health import Health
+from perdure.serve.problems import EVERYWHERE
 from perdure.settings import Settings
-from perdure.wiring import VectorsNow
 
 PREFIX = "/api/v1"
 STATUS: Mapping[type[PerdureError], int] = {
@@ -47,6 +47,7 @@ STATUS: Mapping[type[PerdureError], int] = {
     TooLarge: 413,
     Rejected: 422,
     TooMany: 429,
+    RequestRunning: 409,
     Unavailable: 503,
     PerdureError: 500,
 }
@@ -60,59 +61,14 @@ is served. Errors are `application/problem+json` with a stable `code`, in Englis
 """
 
 
-class Problem(BaseModel):
-    """An error, as RFC 9457 has it."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    code: str
-    field: str | None
+_door = APIRouter(include_in_schema=False)
 
 
-class Live(BaseModel):
-    """The process answers."""
-
-    status: str
-
-
-class Way(BaseModel):
-    """How promises leave: whether this process reaches the bus, and how many are on their way."""
-
-    state: str
-    since: datetime
-    waiting: int
-    oldest_s: float
-
-
-class Ready(Live):
-    """The database answers too; how many jobs are in each state, what learns, how vectors do."""
-
-    jobs: dict[str, int]
-    model: str
-    vectors: VectorsNow
-    bus: Way | None
-    """Null where there is no bus."""
-
-
-_PROBLEM: dict[int | str, dict[str, Any]] = {
-    group: {
-        "description": description,
-        "content": {"application/problem+json": {"schema": Problem.model_json_schema()}},
-    }
-    for group, description in (
-        ("4XX", "The request must change; `code` and `field` say how."),
-        ("5XX", "A part that is needed does not answer."),
-    )
-}
-
-
-def create_app(memory: Memory, settings: Settings) -> FastAPI:
+def create_app(memory: Memory | None, settings: Settings) -> FastAPI:
     """The service around an open memory, which it neither opens nor closes.
 
     Args:
-        memory: what it serves.
+        memory: what it serves; None only to describe the routes.
         settings: whose keys decide who is served.
 
     Raises:
@@ -126,12 +82,15 @@ def create_app(memory: Memory, settings: Settings) -> FastAPI:
         separate_input_output_schemas=False,
     )
     app.state.memory = memory
-    app.state.callers = Callers.of(settings)
-    app.include_router(health)
-    api = APIRouter(prefix=PREFIX, responses=_PROBLEM)
-    api.include_router(items.routes)
-    api.include_router(context.routes)
-    api.include_router(health, include_in_schema=False)
+    app.state.callers = Callers.of(settings, None if memory is None else memory.parts.keys)
+    app.state.health = None if memory is None else Health(memory.parts)
+    app.include_router(_door)
+    app.include_router(health.routes)
+    app.include_router(admin.figures)
+    api = APIRouter(prefix=PREFIX, responses=EVERYWHERE)
+    for room in (items, context, moving, admin):
+        api.include_router(room.routes)
+    api.include_router(health.routes, include_in_schema=False)
     app.include_router(api)
     app.add_middleware(Guard, answer=answer)
     app.add_exception_handler(PerdureError, _on_error)
@@ -150,38 +109,14 @@ def status_of(error: type[PerdureError]) -> int:
     return next(STATUS[kind] for kind in error.__mro__ if kind in STATUS)
 
 
-# ── health ───────────────────────────────────────────────────────────────────────────────────────
-
-health = APIRouter(prefix="/health", tags=["health"])
-
-
-@health.get("/live", summary="Does the process answer?")
-async def live() -> Live:
-    """Says nothing about the parts behind it."""
-    return Live(status="live")
-
-
-@health.get("/ready", summary="Can requests be served?")
-def ready(memory: Annotated[Memory, Depends(items.front_door)]) -> Ready:
-    """503 while the database does not answer; without vectors words answer."""
-    parts = memory.parts
-    with parts.database.read() as tx:
-        depth = tx.jobs.depth(parts.clock())
-        waiting, oldest = tx.outbox.waiting()
-    return Ready(
-        status="ready",
-        jobs={state.value: count for state, count in depth.items()},
-        model="basic" if parts.chat is None else parts.chat.name,
-        vectors=parts.vectors_now(),
-        bus=None
-        if parts.way is None
-        else Way(
-            state=parts.way.watch.health.state,
-            since=parts.way.watch.health.since,
-            waiting=waiting,
-            oldest_s=(parts.clock() - oldest).total_seconds() if oldest else 0.0,
-        ),
-    )
+@_door.get("/")
+def opened(request: Request, token: Annotated[str | None, Query()] = None) -> Response:
+    """Where the link of the first start leads: the browser keeps the key, and shows the API."""
+    reply = RedirectResponse("docs", status_code=303)
+    if token is not None and at_home(request):
+        secure = request.url.scheme == "https"
+        reply.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=secure)
+    return reply
 
 
 # ── errors ───────────────────────────────────────────────────────────────────────────────────────

@@ -7,9 +7,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from perdure.serve.auth import Who
-from perdure.serve.items import Door
-from perdure.serve.replies import ContextOut, HitsOut, ReceiptOut
-from perdure.serve.wire import ContextIn, Named, SearchIn, TurnIn, spoken
+from perdure.serve.door import Door
+from perdure.serve.once import Write
+from perdure.serve.problems import problems
+from perdure.serve.replies import ContextOut, HitsOut, ItemOut, ReceiptOut
+from perdure.serve.wire import ContextIn, FeedbackIn, Named, SearchIn, TurnIn, spoken
+from perdure.types import Receipt
 
 routes = APIRouter(tags=["conversations"])
 
@@ -18,21 +21,33 @@ routes = APIRouter(tags=["conversations"])
     "/conversations/{conversation_id:path}/turns",
     status_code=202,
     summary="Capture a finished turn",
+    responses=problems(409),
 )
-def captured(memory: Door, who: Who, conversation_id: str, body: TurnIn) -> ReceiptOut:
+def captured(write: Write, conversation_id: str, body: TurnIn) -> ReceiptOut:
     """The turn is kept when this returns; learning follows. The receipt's trace asks for it."""
-    receipt = memory.capture(
-        who.scope(body),
-        conversation_id,
-        spoken(body.messages),
-        mode=body.mode,
-        outcome=body.outcome,
-        kind=body.kind,
+    memory, scope = write.memory, write.who.scope(body)
+    messages = spoken(body.messages)
+
+    def capture() -> Receipt:
+        return memory.capture(
+            scope,
+            conversation_id,
+            messages,
+            mode=body.mode,
+            outcome=body.outcome,
+            kind=body.kind,
+        )
+
+    receipt = write.serve(
+        scope,
+        capture,
+        ref=lambda taken: taken.trace,
+        again=lambda trace: memory.receipt(scope, trace),
     )
     return ReceiptOut.model_validate(receipt)
 
 
-@routes.get("/captures/{trace}", summary="What became of a turn")
+@routes.get("/captures/{trace}", summary="What became of a turn", responses=problems(404))
 def receipt(memory: Door, who: Who, trace: str, query: Annotated[Named, Query()]) -> ReceiptOut:
     """What was learnt, what was refused and why, or how it failed."""
     return ReceiptOut.model_validate(memory.receipt(who.scope(query), trace))
@@ -45,12 +60,31 @@ def context(memory: Door, who: Who, body: ContextIn) -> ContextOut:
     With `explain`, `considered` tells the way of each memory, and `dropped` names those that no
     arm of the search found.
     """
-    answer = memory.recall(who.scope(body), body.question(), mode=body.mode, explain=body.explain)
+    answer = memory.recall(
+        who.scope(body), body.question(), mode=body.mode, as_of=body.as_of, explain=body.explain
+    )
     return ContextOut.of(answer, explain=body.explain)
 
 
 @routes.post("/memory/search", summary="Search memories, or what was said")
 def found(memory: Door, who: Who, body: SearchIn) -> HitsOut:
     """Ranked hits, best first, before any gate or budget."""
-    hits = memory.search(who.scope(body), body.query, body.limit, arms=body.arms, floor=body.floor)
+    hits = memory.search(
+        who.scope(body), body.query, body.limit,
+        arms=body.arms, floor=body.floor, as_of=body.as_of,
+    )  # fmt: skip
     return HitsOut.model_validate({"hits": hits})
+
+
+@routes.post(
+    "/memory/feedback",
+    summary="Say whether a memory was useful, out of place or wrong",
+    responses=problems(404, 409),
+)
+def judged(write: Write, body: FeedbackIn) -> ItemOut:
+    """A correction replaces what the memory says; no machine changes it any more."""
+    memory, scope = write.memory, write.who.scope(body)
+    return write.item(
+        scope,
+        lambda: memory.feedback(scope, body.trace, body.item_id, body.verdict, text=body.text),
+    )

@@ -15,6 +15,9 @@ from perdure.errors import PerdureError, Rejected, TooLarge
 
 MAX_BODY = 2 * 1024 * 1024
 """Bytes of one request."""
+MAX_IMPORT = 32 * 1024 * 1024
+"""Bytes of one import."""
+_IMPORT = "/memory/import"
 _MAX_DRAINED = 64 * 1024 * 1024  # of a refused body, so that the client comes to read the refusal
 
 log = structlog.get_logger(__name__)
@@ -76,6 +79,7 @@ async def _whole(scope: Scope, receive: Receive) -> Receive | None:
             unquote_to_bytes(part).decode()
         except UnicodeDecodeError:
             raise Rejected("The address is not UTF-8.", field="url") from None
+    limit = MAX_IMPORT if scope["path"].endswith(_IMPORT) else MAX_BODY
     body = bytearray()
     size = 0
     more = True
@@ -84,11 +88,11 @@ async def _whole(scope: Scope, receive: Receive) -> Receive | None:
         if message["type"] != "http.request":
             return None
         size += len(message.get("body", b""))
-        if size <= MAX_BODY:
+        if size <= limit:
             body += message["body"]
         more = message.get("more_body", False)
-    if size > MAX_BODY:
-        raise TooLarge(f"A request may have {MAX_BODY:,} bytes.", field="body")
+    if size > limit:
+        raise TooLarge(f"A request may have {limit:,} bytes.", field="body")
     given = False
 
     async def replay() -> Message:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Depends, Query
-from starlette.requests import Request
+from fastapi import APIRouter, Body, Query
+from starlette.responses import Response
 
-from perdure.errors import Rejected
-from perdure.memory import Memory
+from perdure.errors import Rejected, Stale
 from perdure.serve.auth import Who
+from perdure.serve.door import Door
+from perdure.serve.once import Write, tagged
+from perdure.serve.problems import problems
 from perdure.serve.replies import (
     ClearedOut,
     HistoryOut,
@@ -26,21 +28,13 @@ from perdure.serve.wire import (
     NewItem,
     SwitchesChange,
 )
-from perdure.types import MemoryItem
 
 routes = APIRouter(tags=["memories"])
 
 
-async def front_door(request: Request) -> Memory:
-    """The memory behind the service."""
-    memory: Memory = request.app.state.memory
-    return memory
-
-
-Door = Annotated[Memory, Depends(front_door)]
-"""The memory behind the service."""
 OfUser = Annotated[Named, Query()]
 OfBody = Annotated[Named, Body(default_factory=Named)]
+_ONE = problems(404, 409, 412)
 
 
 @routes.get("/memory/items", summary="List memories, newest first")
@@ -50,57 +44,89 @@ def listed(memory: Door, who: Who, query: Annotated[ListQuery, Query()]) -> Page
     return PageOut.model_validate(page)
 
 
-@routes.post("/memory/items", status_code=201, summary="Write a memory by hand")
-def added(memory: Door, who: Who, body: NewItem) -> ItemOut:
+@routes.post(
+    "/memory/items", status_code=201, summary="Write a memory by hand", responses=problems(409)
+)
+def added(write: Write, body: NewItem) -> ItemOut:
     """No machine changes what a person wrote. 409 names the memory that says it already."""
-    about = body.about()
-    item = memory.items.add(who.scope(body), body.content, level=body.level, **about)
-    return _out(item)
-
-
-@routes.delete("/memory/items", summary="Forget everything about a user")
-def cleared(memory: Door, who: Who, query: Annotated[ClearQuery, Query()]) -> ClearedOut:
-    """Needs `confirm=true`."""
-    if not query.confirm:
-        raise Rejected("Say confirm=true to delete every memory.", field="confirm")
-    return ClearedOut(deleted=memory.items.clear(who.scope(query)))
-
-
-@routes.get("/memory/items/{item_id}", summary="Read one memory")
-def read(memory: Door, who: Who, item_id: str, query: OfUser) -> ItemOut:
-    """404 also if it is another user's."""
-    return _out(memory.items.get(who.scope(query), item_id))
-
-
-@routes.patch("/memory/items/{item_id}", summary="Correct a memory")
-def edited(memory: Door, who: Who, item_id: str, body: ItemEdit) -> ItemOut:
-    """Its status stays. With `shown`, 412 if somebody changed it meanwhile."""
-    return _out(
-        memory.items.edit(
-            who.scope(body), item_id, content=body.content, shown=body.shown, **body.about()
-        )
+    scope, about = write.who.scope(body), body.about()
+    return write.item(
+        scope, lambda: write.memory.items.add(scope, body.content, level=body.level, **about)
     )
 
 
-@routes.delete("/memory/items/{item_id}", status_code=204, summary="Delete a memory")
-def deleted(memory: Door, who: Who, item_id: str, query: OfUser) -> None:
+@routes.delete("/memory/items", summary="Forget everything about a user", responses=problems(409))
+def cleared(write: Write, query: Annotated[ClearQuery, Query()]) -> ClearedOut:
+    """Needs `confirm=true`. What was said in conversations stays."""
+    if not query.confirm:
+        raise Rejected("Say confirm=true to delete every memory.", field="confirm")
+    scope = write.who.scope(query)
+    deleted = write.serve(scope, lambda: write.memory.items.clear(scope), ref=str, again=int)
+    return ClearedOut(deleted=deleted)
+
+
+@routes.get("/memory/items/{item_id}", summary="Read one memory", responses=problems(404))
+def read(memory: Door, who: Who, item_id: str, query: OfUser, response: Response) -> ItemOut:
+    """404 also if it is another user's. `ETag` names this state of it, for `If-Match`."""
+    return tagged(response, memory.items.get(who.scope(query), item_id))
+
+
+@routes.patch("/memory/items/{item_id}", summary="Correct a memory", responses=_ONE)
+def edited(write: Write, item_id: str, body: ItemEdit) -> ItemOut:
+    """Its status stays. With `If-Match`, 412 if somebody changed it meanwhile."""
+    if write.shown and body.shown and write.shown != body.shown:
+        raise Stale(field="shown")
+    scope, about = write.who.scope(body), body.about()
+    shown = write.shown or body.shown
+    return write.item(
+        scope,
+        lambda: write.memory.items.edit(scope, item_id, content=body.content, shown=shown, **about),
+    )
+
+
+@routes.delete(
+    "/memory/items/{item_id}", status_code=204, summary="Delete a memory", responses=_ONE
+)
+def deleted(write: Write, item_id: str, query: OfUser) -> None:
     """Older turns cannot bring it back."""
-    memory.items.delete(who.scope(query), item_id)
+    scope = write.who.scope(query)
+    write.serve(
+        scope,
+        lambda: write.memory.items.delete(scope, item_id, shown=write.shown),
+        again=lambda _: None,
+    )
 
 
-@routes.post("/memory/items/{item_id}/dismiss", summary="Refuse a memory")
-def dismissed(memory: Door, who: Who, item_id: str, body: OfBody) -> ItemOut:
+@routes.post("/memory/items/{item_id}/dismiss", summary="Refuse a memory", responses=_ONE)
+def dismissed(write: Write, item_id: str, body: OfBody) -> ItemOut:
     """It is not said again, and never learnt again by itself."""
-    return _out(memory.items.dismiss(who.scope(body), item_id))
+    scope = write.who.scope(body)
+    return write.item(scope, lambda: write.memory.items.dismiss(scope, item_id, shown=write.shown))
 
 
-@routes.post("/memory/items/{item_id}/restore", summary="Take a memory back into use")
-def restored(memory: Door, who: Who, item_id: str, body: OfBody) -> ItemOut:
+@routes.post(
+    "/memory/items/{item_id}/restore", summary="Take a memory back into use", responses=_ONE
+)
+def restored(write: Write, item_id: str, body: OfBody) -> ItemOut:
     """From dismissed, from archived, or, while its text is kept, from deleted."""
-    return _out(memory.items.restore(who.scope(body), item_id))
+    scope = write.who.scope(body)
+    return write.item(scope, lambda: write.memory.items.restore(scope, item_id, shown=write.shown))
 
 
-@routes.get("/memory/items/{item_id}/history", summary="What happened to a memory")
+@routes.post(
+    "/memory/items/{item_id}/accept",
+    summary="Let a memory be said that reads like an order",
+    responses=_ONE,
+)
+def accepted(write: Write, item_id: str, body: OfBody) -> ItemOut:
+    """To refuse it, dismiss it."""
+    scope = write.who.scope(body)
+    return write.item(scope, lambda: write.memory.items.accept(scope, item_id, shown=write.shown))
+
+
+@routes.get(
+    "/memory/items/{item_id}/history", summary="What happened to a memory", responses=problems(404)
+)
 def history(memory: Door, who: Who, item_id: str, query: OfUser) -> HistoryOut:
     """Oldest first; also after it was deleted."""
     return HistoryOut.model_validate({"entries": memory.items.history(who.scope(query), item_id)})
@@ -123,7 +149,3 @@ def switches(memory: Door, who: Who, query: OfUser) -> SwitchesOut:
 def switched(memory: Door, who: Who, body: SwitchesChange) -> SwitchesOut:
     """Those that are not named stay. POST does the same as PATCH."""
     return SwitchesOut.model_validate(memory.preferences.set(who.scope(body), **body.given()))
-
-
-def _out(item: MemoryItem) -> ItemOut:
-    return ItemOut.model_validate(item)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
+from pydantic import BaseModel
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 
@@ -16,6 +17,63 @@ _FIELD_CHARS = 100  # of a field's name as the client wrote it
 _SENT_NAMES = {"user": "user_id", "assistant": "assistant_id", "run": "run_id",
                "conversation": "conversation_id"}  # fmt: skip
 """What the core calls otherwise than the wire does."""
+
+
+class Problem(BaseModel):
+    """An error, as RFC 9457 has it."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    field: str | None
+    item_id: str | None = None
+    """Of a duplicate: the memory that says it already."""
+    restorable: bool | None = None
+    """Of a duplicate: it was dismissed, and can be taken back into use."""
+
+
+_MEANINGS: Mapping[int, str] = {
+    400: "The request cannot be read.",
+    401: "The key or token is missing, unknown, revoked or expired.",
+    403: "Whoever asks may not do this.",
+    404: "There is no such thing, or it belongs to somebody else.",
+    409: "It is there already, no more fits, or the same request is being served now.",
+    412: "It was changed meanwhile.",
+    413: "The request is too large.",
+    422: "The request cannot be meant so; `field` says what is wrong.",
+    429: "The caller asks too often; `Retry-After` says how long to wait.",
+    500: "Something is wrong with the deployment.",
+    503: "A part that is needed does not answer; `Retry-After` says how long to wait.",
+}
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """How errors of a route are described to programs."""
+    return {
+        status: {
+            "description": _MEANINGS[status],
+            "content": {
+                "application/problem+json": {
+                    "schema": Problem.model_json_schema(),
+                    "example": {
+                        "type": "urn:perdure:problem:rejected",
+                        "title": Rejected.sentence(),
+                        "status": status,
+                        "detail": f"user_id: {Rejected.sentence()} Name the user.",
+                        "code": "rejected",
+                        "field": "user_id",
+                    },
+                }
+            },
+        }
+        for status in statuses
+    }
+
+
+EVERYWHERE = problems(400, 401, 403, 413, 422, 429, 503)
+"""What any route may answer."""
 
 SENTENCES: Mapping[str, tuple[str, str]] = {
     "missing": ("This field is required.", "缺少此字段。"),

@@ -11,9 +11,13 @@ from perdure.types import (
     Action,
     Actor,
     Answer,
+    JobState,
+    JobType,
+    KeyRole,
     Kind,
     Level,
     Operation,
+    Permission,
     Reason,
     ReceiptState,
     Role,
@@ -287,3 +291,130 @@ class HitsOut(Reply):
     """Hits, best first."""
 
     hits: list[HitOut]
+
+
+# ── moving and looking after ─────────────────────────────────────────────────────────────────────
+
+
+class ImportedOut(Reply):
+    """What became of the lines that came in."""
+
+    lines: int
+    outcomes: dict[str, dict[str, int]]
+    """By type of line: how many were captured, skipped, kept, stored, or known already."""
+    captures: list[str]
+    """Traces of the turns that are being learnt from."""
+
+
+class RowsOut(Reply):
+    """A numbered page of a user's memories, for admins."""
+
+    items: list[ItemOut]
+    page: int
+    page_size: int
+    total: int
+
+
+class JobOut(Reply):
+    """A promise, without its payload."""
+
+    id: int
+    type: JobType
+    state: JobState
+    user_id: Annotated[str, _from("user")]
+    conversation_id: Annotated[str | None, _from("conversation")]
+    trace: str
+    retry_count: int
+    max_retry: int
+    next_retry_at: datetime | None
+    last_error: str | None
+    created_at: datetime | None
+    updated_at: datetime | None
+
+
+class JobsOut(Reply):
+    """A stretch of the list of jobs; `next` is the cursor of the following one."""
+
+    jobs: list[JobOut]
+    next: int | None
+
+
+class ValuesOut(Reply):
+    """The run-time values of a namespace, and every number that holds there now."""
+
+    values: dict[str, Any]
+    """What was set at run time."""
+    policy: dict[str, Any]
+    """Everything that holds, by dotted name."""
+
+
+class KeyOut(Reply):
+    """A key, without its secret."""
+
+    id: str
+    name: str
+    role: KeyRole
+    permissions: list[Permission]
+    created_at: datetime
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+
+
+class NewKeyOut(KeyOut):
+    """A key that was just made."""
+
+    secret: str
+    """Shown this once, and kept nowhere."""
+
+
+class KeysOut(Reply):
+    """Every key of the namespace, oldest first."""
+
+    keys: list[KeyOut]
+
+
+class ErasureOut(Reply):
+    """The receipt of erasing a user: counts and times, never a text."""
+
+    id: str
+    user_id: Annotated[str, _from("user")]
+    by: str
+    asked_at: datetime
+    done_at: datetime | None
+    removed: dict[str, int]
+    """How many rows went, by place."""
+    found: dict[str, int] | None
+    """What a new search of every place finds now."""
+    clean: bool
+    """It is done, and the search found nothing."""
+
+
+class NotedOut(Reply):
+    """One entry of the audit."""
+
+    id: str
+    item_id: Annotated[str, _from("item")]
+    """A memory, or the name of what was set or looked at."""
+    user_id: Annotated[str, _from("user")]
+    """Empty where no single user is meant."""
+    operation: Operation
+    actor: Actor
+    by: str | None
+    reason: str
+    before: str | None
+    after: str | None
+    at: datetime
+    trace: str | None
+
+
+class AuditOut(Reply):
+    """A stretch of the audit, newest first; `next` is the cursor of the following one."""
+
+    entries: list[NotedOut]
+    next: str | None
+
+
+class SummaryOut(Reply):
+    """The ten rates by name; decisions are split by what they did."""
+
+    rates: dict[str, float | dict[str, float] | None]

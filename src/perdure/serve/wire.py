@@ -19,7 +19,19 @@ from pydantic import (
 from perdure import text
 from perdure.errors import Rejected
 from perdure.ports import ItemFilter
-from perdure.types import ConversationKind, Kind, Level, Message, Mode, Outcome, Source, Status
+from perdure.types import (
+    MAX_BINDING,
+    ConversationKind,
+    Kind,
+    Level,
+    Message,
+    Mode,
+    Outcome,
+    Source,
+    Status,
+    Verdict,
+    identifier,
+)
 
 MAX_LISTED = 1_000
 """Most entries of one list or search."""
@@ -88,6 +100,9 @@ class ListQuery(Named):
     since: Time | None = Field(default=None, description="Changed at or after.")
     until: Time | None = Field(default=None, description="Changed before.")
     text: Text | None = Field(default=None, min_length=1, description="Words of the content.")
+    metadata: list[str] | None = Field(
+        default=None, description="`key=value`, compared exactly.", examples=[["theme=food"]]
+    )
     limit: int = Field(default=50, ge=1, le=MAX_LISTED)
     after: str | None = Field(default=None, description="The cursor `next` of the page before.")
 
@@ -106,7 +121,22 @@ class ListQuery(Named):
             since=self.since,
             until=self.until,
             words=self.text,
+            metadata=self.pairs(),
         )
+
+    def pairs(self) -> dict[str, str]:
+        """What the metadata must hold.
+
+        Raises:
+            Rejected: one is not written as ``key=value``, or a key is named twice.
+        """
+        found: dict[str, str] = {}
+        for written in self.metadata or ():
+            key, is_pair, value = written.partition("=")
+            if not is_pair or key in found:
+                raise Rejected("Expected key=value, each key once.", field="metadata")
+            found[identifier(key, "metadata", MAX_BINDING)] = value
+        return found
 
 
 class ItemChange(Named):
@@ -233,6 +263,7 @@ class ContextIn(Placed):
         default=False,
         description="Say content, score and arms of each, and the way of all that was considered.",
     )
+    as_of: Time | None = Field(default=None, description="Answer with what was believed then.")
 
     def question(self) -> str | list[Message]:
         """What is asked.
@@ -243,6 +274,27 @@ class ContextIn(Placed):
         if (self.query is None) == (self.messages is None):
             raise Rejected("Give either query or messages.", field="query")
         return spoken(self.messages) if self.messages is not None else str(self.query)
+
+
+class FeedbackIn(Named):
+    """What a user says about a memory of an answer."""
+
+    trace: str = Field(
+        description="Of the answer that said it.", examples=["019ad2f0c6e87a31b1f4c9d1a0b2c3d4"]
+    )
+    item_id: str = Field(examples=["019ad2f0c9a17c55a3e0d4f5b6a7c8d9"])
+    verdict: Verdict = Field(examples=["correction"])
+    text: Text | None = Field(
+        default=None,
+        description="With a correction: what is true.",
+        examples=["Lives in Bergen."],
+    )
+
+
+class ImportQuery(Named):
+    """Whose data comes in."""
+
+    dry_run: bool = Field(default=False, description="Only say what would happen.")
 
 
 class SearchIn(Placed):
@@ -256,3 +308,4 @@ class SearchIn(Placed):
     floor: StrictFloat = Field(
         default=0, description="0 to 1; hits with a lower score are left out."
     )
+    as_of: Time | None = Field(default=None, description="Search what was believed then.")

@@ -21,9 +21,11 @@ from perdure.store.feedback import SqlFeedback
 from perdure.store.fulltext import SqlFullText
 from perdure.store.items import SqlItems
 from perdure.store.jobs import SqlJobs
+from perdure.store.keys import SqlKeys
 from perdure.store.messages import SqlMessages
 from perdure.store.outbox import SqlOutbox
 from perdure.store.owners import SqlOwners
+from perdure.store.requests import SqlRequests
 from perdure.store.runtime import SqlRuntime
 from perdure.store.spend import SqlSpend
 from perdure.store.users import SqlUsers
@@ -51,6 +53,8 @@ class SqlTransaction:
         self.runtime = SqlRuntime(connection)
         self.feedback = SqlFeedback(connection)
         self.owners = SqlOwners(connection)
+        self.keys = SqlKeys(connection)
+        self.requests = SqlRequests(connection)
         self.erasures = SqlErasures(connection)
         self.spend = SqlSpend(connection)
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, func, select, update
+from sqlalchemy import Connection, bindparam, delete, func, or_, select, update
 
 from perdure import text
 from perdure.observe import here
@@ -23,6 +23,7 @@ _NEW = {"state": JobState.PENDING.value, "result": {}, "retry_count": 0}
 _BY_KEY = select(jobs).where(*owned(jobs), jobs.c.idempotency_key == bindparam("of_key"))
 _OF = select(jobs).where(*owned(jobs), jobs.c.trace == bindparam("of_trace")).order_by(jobs.c.id)
 _IDS = jobs.c.id.in_(bindparam("ids", expanding=True))
+_THERE = or_(bindparam("in_namespace").is_(None), jobs.c.namespace == bindparam("in_namespace"))
 _DEPTH = select(jobs.c.state, func.count()).group_by(jobs.c.state)
 _WAITING = select(jobs.c.id).where(
     jobs.c.state.in_([state.value for state in JobState if not state.finished])
@@ -35,10 +36,10 @@ _OLDEST = (
 )
 _RETRY = (
     update(jobs)
-    .where(_IDS, jobs.c.state.in_((JobState.DEAD.value, JobState.FAILED.value)))
+    .where(_IDS, _THERE, jobs.c.state.in_((JobState.DEAD.value, JobState.FAILED.value)))
     .values(state=JobState.PENDING.value, retry_count=0)
 )
-_DROP = delete(jobs).where(_IDS, jobs.c.state != JobState.PROCESSING.value)
+_DROP = delete(jobs).where(_IDS, _THERE, jobs.c.state != JobState.PROCESSING.value)
 _OVER = select(jobs.c.id, jobs.c.payload).where(
     *owned(jobs), jobs.c.state.in_([state.value for state in JobState if state.finished])
 )
@@ -106,10 +107,17 @@ class SqlJobs(SqlLeases):
         return [*(rows.job(row) for row in found), *leaving]
 
     def page(
-        self, states: Collection[JobState], limit: int = 50, after: int | None = None
+        self,
+        states: Collection[JobState],
+        limit: int = 50,
+        after: int | None = None,
+        *,
+        namespace: str | None = None,
     ) -> list[Job]:
-        """Jobs by state, newest first."""
+        """Jobs by state, newest first; of one namespace, or None: of all."""
         wanted = select(jobs).where(jobs.c.state.in_([state.value for state in states]))
+        if namespace is not None:
+            wanted = wanted.where(jobs.c.namespace == namespace)
         if after is not None:
             wanted = wanted.where(jobs.c.id < after)
         found = self._connection.execute(wanted.order_by(jobs.c.id.desc()).limit(limit))
@@ -132,16 +140,19 @@ class SqlJobs(SqlLeases):
 
     # ── looking after the table ──────────────────────────────────────────────────────────────────
 
-    def retry(self, ids: Collection[int], at: datetime) -> int:
-        """Make dead or failed jobs due now, with all their tries."""
-        due = {"next_retry_at": at, "updated_at": at}
+    def retry(self, ids: Collection[int], at: datetime, *, namespace: str | None = None) -> int:
+        """Make dead or failed jobs due now, with all their tries; None: whosever they are."""
+        due = {"next_retry_at": at, "updated_at": at, "in_namespace": namespace}
         return sum(
             self._connection.execute(_RETRY, {**due, "ids": some}).rowcount for some in bunches(ids)
         )
 
-    def drop(self, ids: Collection[int]) -> int:
-        """Forget jobs that do not run."""
-        return sum(self._connection.execute(_DROP, {"ids": some}).rowcount for some in bunches(ids))
+    def drop(self, ids: Collection[int], *, namespace: str | None = None) -> int:
+        """Forget jobs that do not run; None: whosever they are."""
+        return sum(
+            self._connection.execute(_DROP, {"ids": some, "in_namespace": namespace}).rowcount
+            for some in bunches(ids)
+        )
 
     def forget(self, before: datetime) -> int:
         """Remove jobs that succeeded before that time."""

@@ -358,3 +358,34 @@ runtime_values = Table(
     Column("value", Document, nullable=False),
     PrimaryKeyConstraint("namespace", "name"),
 )
+
+keys = Table(
+    "perdure_keys",
+    metadata,
+    Column("id", line(ID), nullable=False),
+    Column("namespace", line(MAX_NAMESPACE), nullable=False),
+    Column("name", line(NAME), nullable=False),
+    Column("role", line(WORD), nullable=False),
+    Column("permissions", Document, nullable=False),
+    Column("hashed", line(ID), nullable=False),  # of the secret, which is nowhere
+    Column("created_at", Moment, nullable=False),
+    Column("last_used_at", Moment),
+    Column("revoked_at", Moment),
+    PrimaryKeyConstraint("id"),
+    UniqueConstraint("hashed", name="uq_perdure_keys_hashed"),
+    Index("ix_perdure_keys_namespace", "namespace", "id"),
+)
+
+requests = Table(
+    "perdure_requests",  # those with an Idempotency-Key; no word of them, or of their answers
+    metadata,
+    number(),
+    *owner(),
+    Column("key", line(ID), nullable=False),  # fingerprint of the client's
+    Column("fingerprint", line(ID), nullable=False),
+    binding("ref"),  # empty while it is being served
+    Column("at", Moment, nullable=False),
+    UniqueConstraint("namespace", "user_id", "key", name="uq_perdure_requests_key"),
+    Index("ix_perdure_requests_at", "at"),
+    sqlite_autoincrement=True,
+)

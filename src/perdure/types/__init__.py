@@ -1,5 +1,6 @@
 """The shared words: who is meant, what was said, what is remembered, and what became of it."""
 
+from perdure.types.access import MAY, Claimed, Key, KeyRole, Permission
 from perdure.types.answer import Answer, Degraded, Dropped, Found, Kept
 from perdure.types.checks import (
     MAX_BINDING,
@@ -47,6 +48,7 @@ __all__ = [
     "MAX_MESSAGE",
     "MAX_NAMESPACE",
     "MAX_USER",
+    "MAY",
     "OF_MEMORIES",
     "Action",
     "Actor",
@@ -55,6 +57,7 @@ __all__ = [
     "AuditPage",
     "Candidate",
     "Change",
+    "Claimed",
     "Considered",
     "Consolidation",
     "ConversationKind",
@@ -70,6 +73,8 @@ __all__ = [
     "JobState",
     "JobType",
     "Kept",
+    "Key",
+    "KeyRole",
     "Kind",
     "Learnt",
     "Level",
@@ -81,6 +86,7 @@ __all__ = [
     "Origin",
     "Outcome",
     "Outgoing",
+    "Permission",
     "Place",
     "Preferences",
     "Promise",

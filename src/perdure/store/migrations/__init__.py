@@ -14,7 +14,7 @@ from perdure.store.dialect import Dialect
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0005"
+HEAD = "0006"
 """The newest revision; known without loading Alembic, so that an ordinary start is quick."""
 
 VERSION_TABLE = "perdure_version"

@@ -1,0 +1,156 @@
+"""Keys that open the service: made and shown once, found by their hash, revoked."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from hashlib import sha256
+
+from perdure.errors import NotFound, Rejected, Unavailable
+from perdure.ports import Clock, Database
+from perdure.types import (
+    MAX_NAMESPACE,
+    MAY,
+    Actor,
+    AuditEntry,
+    Key,
+    KeyRole,
+    Operation,
+    Permission,
+    identifier,
+    new_id,
+    one_of,
+)
+
+PREFIX = "pdr_"
+"""Begins every secret, so that people and scanners know it for what it is."""
+_BYTES = 32  # of chance in a secret
+_NAME = 255  # characters
+_NOTED = timedelta(minutes=1)  # how exactly the last use is known
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keys:
+    """Makes, lists, finds and revokes keys, one namespace at a time."""
+
+    database: Database
+    clock: Clock
+    _there: dict[KeyRole, bool] = field(default_factory=dict)
+
+    def create(
+        self,
+        namespace: str,
+        name: str,
+        role: KeyRole | str = KeyRole.APP,
+        permissions: Collection[Permission | str] | None = None,
+        by: str = "command line",
+    ) -> tuple[Key, str]:
+        """A new key, and its secret, which is kept nowhere.
+
+        Args:
+            namespace: what it opens.
+            name: what people call it.
+            role: ``app`` or ``admin``.
+            permissions: None gives all that the role may have.
+            by: who makes it, for the audit.
+
+        Raises:
+            Rejected: a name cannot be meant, or the role may not have such a permission.
+        """
+        role = one_of(KeyRole, role, "role")
+        wanted = MAY[role] if permissions is None else {
+            one_of(Permission, one, "permissions") for one in permissions
+        }  # fmt: skip
+        if not wanted or not wanted <= MAY[role]:
+            known = ", ".join(sorted(MAY[role]))
+            raise Rejected(f"A key of this role may have {known}.", field="permissions")
+        secret = PREFIX + secrets.token_urlsafe(_BYTES)
+        at = self.clock()
+        key = Key(
+            id=new_id(at),
+            namespace=identifier(namespace, "namespace", MAX_NAMESPACE),
+            name=identifier(name, "name", _NAME),
+            role=role,
+            permissions=frozenset(wanted),
+            hashed=hashed(secret),
+            created_at=at,
+        )
+        with self.database.begin() as tx:
+            tx.keys.add(key)
+            tx.audit.add([self._note(key, "key made", by)])
+        return key, secret
+
+    def list(self, namespace: str) -> list[Key]:
+        """Every key of a namespace, revoked ones included, oldest first."""
+        with self.database.read() as tx:
+            return tx.keys.of(namespace)
+
+    def revoke(self, namespace: str, ident: str, by: str = "command line") -> Key:
+        """Let a key open nothing any more, from the next request on.
+
+        Raises:
+            NotFound: there is no such key in this namespace.
+        """
+        with self.database.begin() as tx:
+            key = tx.keys.revoke(namespace, ident, self.clock())
+            if key is None:
+                raise NotFound(field="id")
+            tx.audit.add([self._note(key, "key revoked", by)])
+        return key
+
+    def find(self, secret: str) -> Key | None:
+        """The key of a secret; None if there is none, or it was revoked.
+
+        Raises:
+            DatabaseUnavailable: the database does not answer.
+        """
+        with self.database.read() as tx:
+            key = tx.keys.by_hash(hashed(secret))
+        if key is None or key.revoked_at is not None:
+            return None
+        at = self.clock()
+        if key.last_used_at is None or at - key.last_used_at >= _NOTED:
+            with suppress(Unavailable), self.database.begin() as tx:
+                tx.keys.used(key, at)
+        return key
+
+    def any_of(self, role: KeyRole) -> bool:
+        """Was there ever a key of this role? Revoking the last one opens nothing again.
+
+        While the database does not answer, what was known before holds: nobody makes keys then.
+
+        Raises:
+            DatabaseUnavailable: it does not answer, and was never asked before.
+        """
+        if not self._there.get(role, False):
+            try:
+                with self.database.read() as tx:
+                    self._there[role] = tx.keys.any_of(role)
+            except Unavailable:
+                if role not in self._there:
+                    raise
+        return self._there[role]
+
+    def _note(self, key: Key, reason: str, by: str) -> AuditEntry:
+        at = self.clock()
+        return AuditEntry(
+            id=new_id(at),
+            item=key.id,
+            namespace=key.namespace,
+            user="",
+            operation=Operation.SET,
+            actor=Actor.ADMIN,
+            reason=reason,
+            before=None,
+            after=None,
+            at=at,
+            by=by,
+        )
+
+
+def hashed(secret: str) -> str:
+    """What is kept of a secret."""
+    return sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

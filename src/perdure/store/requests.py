@@ -1,0 +1,66 @@
+"""Requests with a key of their own, in a table: what they made, never what they said."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection, bindparam, delete, select, update
+
+from perdure import text
+from perdure.store.columns import owned, whose
+from perdure.store.dialects import Addition
+from perdure.store.schema import requests
+from perdure.types import Claimed, Scope
+
+_KEY = requests.c.key == bindparam("of_key")
+_CLAIM = Addition(requests, ("namespace", "user_id", "key"))
+_FOUND = select(requests).where(*owned(requests), _KEY)
+_ANSWERED = update(requests).where(*owned(requests), _KEY)
+_RELEASE = delete(requests).where(*owned(requests), _KEY)
+_GIVEN_UP = _RELEASE.where(requests.c.ref.is_(None), requests.c.at < bindparam("before"))
+_FORGET = delete(requests).where(requests.c.at < bindparam("before"))
+
+
+class SqlRequests:
+    """`ports.RequestStore` on one connection."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def claim(
+        self, scope: Scope, key: str, fingerprint: str, at: datetime, fresh_s: float
+    ) -> Claimed | None:
+        """Take a key for a request. None: it is taken now; else the request that has it."""
+        place = _place(scope, key)
+        before = at - timedelta(seconds=fresh_s)
+        self._connection.execute(_GIVEN_UP, {**place, "before": before})
+        taken = _CLAIM.write(
+            self._connection,
+            {
+                "namespace": scope.namespace,
+                "user_id": scope.user,
+                "key": place["of_key"],
+                "fingerprint": fingerprint,
+                "at": at,
+            },
+        )
+        if taken is not None:
+            return None
+        row = self._connection.execute(_FOUND, place).one()
+        return Claimed(fingerprint=row.fingerprint, ref=row.ref, at=row.at)
+
+    def answered(self, scope: Scope, key: str, ref: str) -> None:
+        """It was served, and this is what it made."""
+        self._connection.execute(_ANSWERED, {**_place(scope, key), "ref": ref})
+
+    def release(self, scope: Scope, key: str) -> None:
+        """It came to nothing; the key is free."""
+        self._connection.execute(_RELEASE, _place(scope, key))
+
+    def forget(self, before: datetime) -> int:
+        """Remove what was asked before, whoever asked."""
+        return self._connection.execute(_FORGET, {"before": before}).rowcount
+
+
+def _place(scope: Scope, key: str) -> dict[str, str]:
+    return {**whose(scope), "of_key": text.fingerprint("request", key)}
