@@ -137,8 +137,9 @@ def test_whatever_the_code_counts_has_a_name_here():
 
 def test_a_name_or_a_label_that_is_none_cannot_be_counted():
     meter = Meter()
-    wrong: tuple[tuple[str, dict[str, Any]], ...]
-    wrong = (("joobs", {}), ("jobs", {}), ("recall_kept", {"user": "ann"}))
+    wrong: list[tuple[str, dict[str, Any]]] = [
+        ("joobs", {}), ("jobs", {}), ("recall_kept", {"user": "ann"}),
+    ]  # fmt: skip
     for name, labels in wrong:
         with pytest.raises(KeyError):
             meter.count(name, **labels)

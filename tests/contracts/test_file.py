@@ -14,6 +14,7 @@ from perdure.store.file_rows import FileRows
 from perdure.testing.contracts import MemoryStoreContract
 from perdure.testing.index_contracts import IndexContract, MessageStoreContract
 from perdure.testing.job_contracts import JobStoreContract
+from perdure.testing.privacy_contracts import PrivacyContract
 from perdure.testing.samples import NOW
 from perdure.testing.upkeep_contracts import UpkeepContract
 
@@ -51,7 +52,12 @@ def file(tmp_path):
 
 
 class TestInOneProcess(
-    MemoryStoreContract, MessageStoreContract, IndexContract, JobStoreContract, UpkeepContract
+    MemoryStoreContract,
+    MessageStoreContract,
+    IndexContract,
+    JobStoreContract,
+    UpkeepContract,
+    PrivacyContract,
 ):
     """Everything, with the rows at hand."""
 

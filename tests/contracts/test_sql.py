@@ -9,6 +9,7 @@ from perdure.store.database import SqlDatabase
 from perdure.testing.contracts import MemoryStoreContract
 from perdure.testing.index_contracts import IndexContract, MessageStoreContract
 from perdure.testing.job_contracts import JobStoreContract
+from perdure.testing.privacy_contracts import PrivacyContract
 from perdure.testing.samples import NOW
 from perdure.testing.upkeep_contracts import UpkeepContract
 
@@ -42,3 +43,7 @@ class TestJobs(JobStoreContract):
 
 class TestUpkeep(UpkeepContract):
     """What is overdue and what disagrees in SQL."""
+
+
+class TestPrivacy(PrivacyContract):
+    """Forgetting, moving and accounting in SQL."""

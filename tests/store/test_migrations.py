@@ -241,6 +241,34 @@ def test_the_fourth_revision_keeps_every_job_and_lets_promises_leave(empty_url, 
     database.close()
 
 
+def test_the_fifth_revision_keeps_every_job_and_every_entry(empty_url, connected):
+    """From 0004: nobody was erased, nothing was spent, and nobody knows who did what."""
+    upgraded(empty_url, "0004")
+    with connected(empty_url) as old:
+        put(
+            old, "perdure_audit_log", namespace="default", user_id="ann", entry_id="e1",
+            item_id="i1", operation="delete", actor="user", reason="r", before="x", at=5,
+        )  # fmt: skip
+        put(
+            old, "perdure_jobs", type="extract", namespace="default", user_id="ann",
+            idempotency_key="i", key="k", payload="{}", result="{}", trace="t", state="success",
+            ordered=True, retry_count=0, max_retry=5, created_at=5, updated_at=5,
+        )  # fmt: skip
+
+    assert migrate(empty_url)
+
+    database = SqlDatabase.open(empty_url, clock=lambda: NOW)
+    with database.begin() as tx:
+        [entry] = tx.audit.of(ANN, "i1")
+        assert (entry.before, entry.by) == ("x", None)
+        [job] = tx.jobs.of(ANN, "t")
+        assert job.span is None
+        assert tx.erasures.last(ANN) is None
+        assert tx.spend.together("default", "2026-03") == []
+        assert sum(tx.erasures.wipe(ANN).values()) == 2
+    database.close()
+
+
 def test_there_is_one_newest_revision_and_the_code_names_it():
     scripts = ScriptDirectory.from_config(migrations.config())
     assert scripts.get_heads() == [migrations.HEAD]
