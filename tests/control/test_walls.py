@@ -89,12 +89,11 @@ def test_a_day_is_the_same_day_wherever_the_host_stands(home, monkeypatch, zone)
         for at in ("2026-07-25T02:00:00+00:00", "2026-07-25T23:30:00+00:00"):
             home.now = datetime.fromisoformat(at)
             home.items.add(ann, f"Noted at {at[11:16]}")
-        day = {
-            "since": datetime(2026, 7, 25, tzinfo=UTC),
-            "until": datetime.fromisoformat("2026-07-26T09:00:00+09:00"),
-        }
-        listed = home.items.list(ann, ItemFilter(**day)).items
-        audited = home.memory.audit.page("default", AuditFilter(**day)).entries
+        first = datetime(2026, 7, 25, tzinfo=UTC)
+        last = datetime.fromisoformat("2026-07-26T09:00:00+09:00")
+        listed = home.items.list(ann, ItemFilter(since=first, until=last)).items
+        day = AuditFilter(since=first, until=last)
+        audited = home.memory.audit.page("default", day).entries
         exported = list(home.memory.export(ann))
     finally:
         monkeypatch.undo()
