@@ -42,7 +42,9 @@ from perdure.types import (
     Turn,
     Undone,
     Verdict,
+    meant,
     one_of,
+    sought,
 )
 from perdure.wiring import Parts, wire
 
@@ -187,6 +189,7 @@ class Memory:
             Rejected: something in the turn cannot be meant; the error names the field.
             DatabaseUnavailable: it could not be kept.
         """
+        meant(scope)
         if isinstance(messages, Message | str) or not isinstance(messages, Iterable):
             raise Rejected("Expected a list of messages.", field="messages")
         turn = Turn(
@@ -197,7 +200,7 @@ class Memory:
             kind=one_of(ConversationKind, kind, "kind"),
         )
         parts = self._parts
-        policy = policy or parts.policy_of(scope.namespace)
+        policy = policy or parts.policy_of(meant(scope).namespace)
         if connection is not None:
             tx = self._joining.joined(connection, parts.notify, scope)
             return capture(tx, scope, turn, policy, parts.switches, parts.clock())
@@ -231,7 +234,7 @@ class Memory:
             NotFound: this user has no such capture.
         """
         with self._parts.database.read() as tx:
-            return receipt(tx, scope, trace)
+            return receipt(tx, meant(scope), sought(trace, "trace"))
 
     def wait(self, taken: Receipt, timeout: float = 60.0) -> Receipt:
         """Wait until learning from a turn has ended, one way or the other.
@@ -280,7 +283,7 @@ class Memory:
             Rejected: the question or the time cannot be meant; the error names the field.
         """
         parts = self._parts
-        policy = policy or parts.policy_of(scope.namespace)
+        policy = policy or parts.policy_of(meant(scope).namespace)
         with span("memory recall"):
             answer = parts.recaller.answer(
                 scope, question, policy=policy, at=parts.clock(), mode=one_of(Mode, mode, "mode"),
@@ -319,7 +322,7 @@ class Memory:
         parts = self._parts
         return parts.recaller.search(
             scope, query, limit=limit, arms=tuple(arms),
-            policy=policy or parts.policy_of(scope.namespace), at=parts.clock(), as_of=as_of,
+            policy=policy or parts.policy_of(meant(scope).namespace), at=parts.clock(), as_of=as_of,
             floor=floor,
         )  # fmt: skip
 
@@ -368,7 +371,7 @@ class Memory:
             Misconfigured: there is no model.
             DatabaseUnavailable: the database does not answer.
         """
-        done = self._parts.consolidator.run(scope, dry_run=dry_run)
+        done = self._parts.consolidator.run(meant(scope), dry_run=dry_run)
         self._parts.notify()
         return done
 
@@ -380,7 +383,7 @@ class Memory:
             Rejected: it was too long ago.
             LimitReached: no further active memory fits.
         """
-        return self._parts.undo.take_back(scope, run)
+        return self._parts.undo.take_back(meant(scope), sought(run, "run"))
 
     # ── a person's right to be forgotten ─────────────────────────────────────────────────────────
 
@@ -402,7 +405,7 @@ class Memory:
             Rejected: the scope names more than a user.
             DatabaseUnavailable: the database does not answer. What was begun goes on by itself.
         """
-        erased = self._parts.eraser.erase(scope, by)
+        erased = self._parts.eraser.erase(meant(scope), by)
         self._parts.recaller.forget(scope)
         return erased
 
@@ -413,13 +416,13 @@ class Memory:
             NotFound: this user was never erased.
             Rejected: the scope names more than a user.
         """
-        return self._parts.eraser.look(scope)
+        return self._parts.eraser.look(meant(scope))
 
     # ── moving in and out ────────────────────────────────────────────────────────────────────────
 
     def export(self, scope: Scope) -> Iterator[Mapping[str, Any]]:
         """Everything that is known of a user, a line at a time: messages, memories, history."""
-        return export_lines(self._parts.database, scope)
+        return export_lines(self._parts.database, meant(scope))
 
     def import_lines(
         self, scope: Scope, lines: Iterable[Mapping[str, Any]], *, dry_run: bool = False
@@ -439,7 +442,7 @@ class Memory:
         parts = self._parts
         importer = Importer(
             database=parts.database,
-            policy=parts.policy_of(scope.namespace),
+            policy=parts.policy_of(meant(scope).namespace),
             capture=self.capture,
             clock=parts.clock,
             dry_run=dry_run,

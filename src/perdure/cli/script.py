@@ -11,7 +11,7 @@ from perdure import text
 from perdure.control.lines import read_message
 from perdure.errors import Rejected
 from perdure.text import Language
-from perdure.types import MAX_USER, Message, Role, Scope, identifier
+from perdure.types import MAX_USER, Message, Role, identifier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ def read_script(
     for number, line in enumerate(lines, start=1):
         try:
             who = identifier(line.get("user", user), "user", MAX_USER)
-            _, conversation, message = read_message(Scope(user=who), line)
+            conversation, message = read_message(line)
         except Rejected as wrong:
             wrong.field = f"line {number}" + (f", {wrong.field}" if wrong.field else "")
             raise

@@ -51,7 +51,9 @@ from perdure.types import (
     aware,
     content_hash,
     just_after,
+    meant,
     new_id,
+    sought,
 )
 
 Found = TypeVar("Found")
@@ -212,7 +214,7 @@ def found(tx: Transaction, scope: Scope, item: str) -> MemoryItem:
     Raises:
         NotFound: this user has no such memory.
     """
-    for one in tx.items.get(scope, [item]):
+    for one in tx.items.get(meant(scope), [sought(item, "id")]):
         return one
     raise NotFound(field="id")
 

@@ -30,8 +30,11 @@ from perdure.types import (
     Scope,
     Status,
     content_hash,
+    meant,
     new_id,
     one_of,
+    sought,
+    whole_number,
 )
 
 LONGEST_PAGE = 1_000  # memories
@@ -52,10 +55,13 @@ class Items(Hand):
         Raises:
             Rejected: the limit or the cursor cannot be meant.
         """
-        if not 1 <= limit <= LONGEST_PAGE:
-            raise Rejected(f"Expected 1 to {LONGEST_PAGE:,}.", field="limit")
+        whole_number(limit, "limit", 1, LONGEST_PAGE)
+        if after is not None and not isinstance(after, str):
+            raise Rejected("Expected the cursor of the page before.", field="after")
+        if not isinstance(which, ItemFilter):
+            raise Rejected("Expected an ItemFilter.", field="which")
         with self.database.read() as tx:
-            return tx.items.page(scope, which, limit, after)
+            return tx.items.page(meant(scope), which, limit, after)
 
     def get(self, scope: Scope, item: str) -> MemoryItem:
         """One memory, whatever its status but deleted.
@@ -72,7 +78,8 @@ class Items(Hand):
         Raises:
             NotFound: this user never had such a memory, or it is bound elsewhere.
         """
-        owner = Scope(namespace=scope.namespace, user=scope.user)
+        owner = Scope(namespace=meant(scope).namespace, user=scope.user)
+        item = sought(item, "id")
         with self.database.read() as tx:
             elsewhere = tx.items.get(owner, [item]) and not tx.items.get(scope, [item])
             entries = [] if elsewhere else tx.audit.of(scope, item)
@@ -82,7 +89,7 @@ class Items(Hand):
 
     def projects(self, scope: Scope) -> tuple[str, ...]:
         """Project keys seen so far, sorted; channels that only pose as projects are left out."""
-        policy = self.policy_of(scope.namespace).item
+        policy = self.policy_of(meant(scope).namespace).item
         with self.database.read() as tx:
             seen = tx.items.projects(scope)
         return tuple(key for key in seen if policy.project(key) is not None)
@@ -104,7 +111,7 @@ class Items(Hand):
             Rejected: a field cannot be meant; its subclasses tell what is wrong: ContentTooLong,
                 ProjectKeyRequired, Duplicate (names the row), LimitReached.
         """
-        policy = self.policy_of(scope.namespace)
+        policy = self.policy_of(meant(scope).namespace)
         content = checked_content(content, policy.item)
         level = one_of(Level, level, "level")
         if level is Level.USER:
@@ -180,7 +187,7 @@ class Items(Hand):
             Duplicate: another memory says that already.
             LimitReached: it would be active again, and no further active memory fits.
         """
-        policy = self.policy_of(scope.namespace)
+        policy = self.policy_of(meant(scope).namespace)
         if content is None and not about:
             raise Rejected("Nothing to change.", field="content")
         statement = None if content is None else checked_content(content, policy.item)
@@ -243,7 +250,7 @@ class Items(Hand):
             Stale: it was changed since ``shown``.
             LimitReached: no further active memory fits.
         """
-        policy = self.policy_of(scope.namespace)
+        policy = self.policy_of(meant(scope).namespace)
         with self.database.begin(scope) as tx:
             stored = next(iter(tx.items.get(scope, [item])), None)
             old = as_shown(stored or taken_out(tx, scope, item, policy, self.clock()), shown)
@@ -268,13 +275,13 @@ class Items(Hand):
             NotFound: this user has no such memory.
             Stale: it was changed since ``shown``.
         """
-        policy = self.policy_of(scope.namespace)
+        policy = self.policy_of(meant(scope).namespace)
         with self.database.begin(scope) as tx:
             self._delete(tx, as_shown(known(tx, scope, item), shown), policy)
 
     def clear(self, scope: Scope, which: ItemFilter | None = None) -> int:
         """Delete every memory the scope lists, whatever its status. Returns how many."""
-        policy = self.policy_of(scope.namespace)
+        policy = self.policy_of(meant(scope).namespace)
         which = which or ItemFilter(statuses=frozenset(Status) - {Status.DELETED})
         with self.database.begin(scope) as tx:
             doomed = tx.items.every(scope, which)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from perdure.errors import Rejected
 from perdure.policy import Policy
 from perdure.ports import Corpus, Database
-from perdure.types import Preferences, Scope
+from perdure.types import Preferences, Scope, meant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +20,7 @@ class UserPreferences:
 
     def get(self, scope: Scope) -> Preferences:
         """The user's switches; what the user never set has the preset's default."""
-        defaults = self.policy_of(scope.namespace).defaults
+        defaults = self.policy_of(meant(scope).namespace).defaults
         with self.database.read() as tx:
             return tx.users.preferences(scope, defaults)
 
@@ -36,7 +36,7 @@ class UserPreferences:
                 raise Rejected(f"Known are {', '.join(sorted(known))}.", field=name)
             if not isinstance(value, bool):
                 raise Rejected("Expected true or false.", field=name)
-        defaults = self.policy_of(scope.namespace).defaults
+        defaults = self.policy_of(meant(scope).namespace).defaults
         with self.database.begin(scope) as tx:
             tx.users.prefer(scope, **switches)
             tx.users.changed(scope, Corpus.MEMORIES)

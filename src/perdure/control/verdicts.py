@@ -20,6 +20,7 @@ from perdure.types import (
     Trace,
     Verdict,
     identifier,
+    meant,
     one_of,
 )
 
@@ -68,7 +69,7 @@ class Verdicts(Hand):
         """
         trace = identifier(trace, "trace", _TRACE)
         verdict = one_of(Verdict, verdict, "verdict")
-        policy = self.policy_of(scope.namespace)
+        policy = self.policy_of(meant(scope).namespace)
         corrects = verdict is Verdict.CORRECTION
         if not corrects and text is not None:
             raise Rejected("Only a correction has a text.", field="text")

@@ -179,7 +179,7 @@ def memories(memory: Door, who: Reading, query: Annotated[RowsQuery, Query()]) -
 def audited(memory: Door, who: Looking, query: Annotated[AuditQuery, Query()]) -> AuditOut:
     """Newest first. Texts before and after stand there only for keys with `memory:read`."""
     note(memory, who, Operation.READ, "audit")
-    page = memory.audit(
+    page = memory.audit.page(
         who.namespace,
         query.filter(),
         query.limit,

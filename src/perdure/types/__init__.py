@@ -17,6 +17,8 @@ from perdure.types.checks import (
     new_id,
     one_of,
     optional_identifier,
+    sought,
+    whole_number,
 )
 from perdure.types.consolidation import Consolidation, Drop, Merge, Spared, Undone
 from perdure.types.decision import Action, Candidate, Change, Decision, Refused
@@ -38,7 +40,7 @@ from perdure.types.job import EVENTS, Job, JobState, JobType, Outgoing, Promise
 from perdure.types.reason import Reason
 from perdure.types.receipt import Learnt, Receipt, ReceiptState, RefusedNote
 from perdure.types.said import ConversationKind, Message, Mode, Outcome, Role, Turn, Utterance
-from perdure.types.scope import Scope
+from perdure.types.scope import Scope, meant
 from perdure.types.spend import Spend
 from perdure.types.switches import Preferences, Switches
 
@@ -117,7 +119,10 @@ __all__ = [
     "identifier",
     "just_after",
     "made_at",
+    "meant",
     "new_id",
     "one_of",
     "optional_identifier",
+    "sought",
+    "whole_number",
 ]

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, TypeAlias, TypeVar
 
 from perdure import text
-from perdure.errors import Rejected
+from perdure.errors import NotFound, Rejected
 
 Word = TypeVar("Word", bound=StrEnum)
 
@@ -76,6 +76,31 @@ def identifier(value: Any, where: str, limit: int) -> str:
         raise Rejected(f"May have at most {limit} characters.", field=where)
     if text.clean(value) != value:
         raise Rejected("May not contain NUL or half a character.", field=where)
+    return value
+
+
+def sought(value: Any, where: str) -> str:
+    """An id that is looked for, as it was given.
+
+    Raises:
+        Rejected: it is not a text.
+        NotFound: nothing can have it: it holds a NUL or half a character.
+    """
+    if not isinstance(value, str):
+        raise Rejected("Expected a text.", field=where)
+    if text.clean(value) != value:
+        raise NotFound(field=where)
+    return value
+
+
+def whole_number(value: Any, where: str, low: int, high: int) -> int:
+    """A number as the caller means it; a text or a truth is none.
+
+    Raises:
+        Rejected: it is no whole number, or beyond the ends.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise Rejected(f"Expected {low} to {high:,}.", field=where)
     return value
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from perdure.errors import Rejected
 from perdure.types.checks import (
     MAX_BINDING,
     MAX_NAMESPACE,
@@ -40,3 +41,14 @@ class Scope:
     def within(self, **bindings: Any) -> Self:
         """The same owner with other bindings."""
         return replace(self, **bindings)
+
+
+def meant(scope: Any) -> Scope:
+    """The scope that a caller gave.
+
+    Raises:
+        Rejected: it is none; nothing is done for nobody.
+    """
+    if not isinstance(scope, Scope):
+        raise Rejected("Expected a Scope.", field="scope")
+    return scope
