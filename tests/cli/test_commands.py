@@ -136,4 +136,7 @@ def test_a_mistyped_database_is_named_and_no_file_is_made(perdure, monkeypatch, 
 
 def test_an_error_says_where_and_what_and_nothing_else(perdure):
     done = perdure("jobs", "list", "--database", "postgres://ann@127.0.0.1/x")
-    assert done.err == "perdure: database_url: Only sqlite is supported so far.\n"
+    assert done.err == (
+        "perdure: database_url: Known are sqlite+pysqlite, mariadb+pymysql, mysql+pymysql, "
+        "postgresql+psycopg.\n"
+    )

@@ -65,13 +65,13 @@ def test_a_turn_that_is_captured_again_anywhere_on_the_way_changes_nothing(offic
 def test_events_of_the_other_kinds_leave_too_and_what_has_no_event_is_a_job_at_once(office):
     for kind in JobType:
         office.promise(kind.value, type=kind, payload={}, ordered=False)
-    assert sorted(office.jobs()) == ["consolidate", "reconcile"]
+    assert sorted(office.jobs()) == ["consolidate", "erase", "reconcile"]
     office.promise("x", type=JobType.CLEANUP, payload={}, max_retry=7, ordered=False)
     with office.database.begin() as tx:
         tx.outbox.take(ANN, "extract")
     office.relay.run_once()
     office.consumer.run_once()
-    assert sorted(office.jobs()) == ["cleanup", "consolidate", "embed", "reconcile", "x"]
+    assert sorted(office.jobs()) == ["cleanup", "consolidate", "embed", "erase", "reconcile", "x"]
     assert office.outcomes("dead") == 0
     with office.database.read() as tx:
         (last,) = [job for job in tx.jobs.page([JobState.PENDING]) if job.key == "x"]

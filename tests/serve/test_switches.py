@@ -130,7 +130,7 @@ def test_each_part_says_how_it_is_and_since_when(served):
         first = parts(api)
         assert {name: part["state"] for name, part in first.items()} == {
             "database": "up", "jobs": "up", "learning": "up", "recall": "up", "workers": "up",
-            "model": "off", "embedder": "up",
+            "model": "off", "embedder": "up", "vectors": "up", "bus": "off",
         }  # fmt: skip
         assert parts(api) == first  # nothing changed, and nothing was asked to find out
     api.post("/memory/items", json=ANN | {"content": "Likes tea."})

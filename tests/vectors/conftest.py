@@ -70,7 +70,7 @@ class House:
         before = settings.embedder == "bundled"
         return Words(64, model="before") if before else self.embedder
 
-    def place(self, settings: Any, embedder: Any, clock: Any) -> Any:
+    def place(self, settings: Any, embedder: Any, clock: Any, _: Any) -> Any:
         if settings.vector_index == "table":
             return TableIndex(embedder.model)
         return OutsideIndex(self.host, embedder.model, clock=clock, ticks=lambda: self.passed)

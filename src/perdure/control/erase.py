@@ -11,7 +11,7 @@ from perdure.errors import NotFound, Rejected
 from perdure.jobs.job import Effect
 from perdure.observe import Meter
 from perdure.policy import JobsPolicy
-from perdure.ports import Clock, Corpus, Database, Transaction, VectorIndex
+from perdure.ports import Clock, Corpus, Database, Outside, Transaction, VectorIndex
 from perdure.types import (
     MAX_USER,
     Erasure,
@@ -49,10 +49,10 @@ class Eraser:
             DatabaseUnavailable: the database does not answer. What was begun goes on by itself.
         """
         _whole(scope)
-        with self.database.begin() as tx:
+        with self.database.begin(scope) as tx:
             erasure = self._begun(tx, scope, identifier(by, "by", MAX_USER))
         self._carry_out(erasure)
-        with self.database.begin() as tx:
+        with self.database.begin(scope) as tx:
             self._end(tx, erasure)
             done = [job.id for job in tx.jobs.of(scope, erasure.id)]
             tx.jobs.drop(done)
@@ -115,23 +115,53 @@ class Eraser:
         return erasure
 
     def _carry_out(self, erasure: Erasure) -> None:
-        """Every row goes in one commit, and then what rows leave behind on a disk."""
+        """Every row goes in one commit, and then what rows leave behind elsewhere and on a disk.
+
+        Raises:
+            VectorsUnavailable: an index outside of the database does not answer; the rows are gone.
+        """
         scope = _owner(erasure)
-        with self.database.begin() as tx:
-            now = tx.erasures.last(scope)
-            if now is None or now.id != erasure.id or now.done_at is not None:
+        with self.database.begin(scope) as tx:
+            if not self._open(tx, erasure):
                 return
-            gone = {**tx.erasures.wipe(scope), **self._unindex(tx, scope)}
-            tx.erasures.put(replace(now, removed=_together(now.removed, gone)))
+            self._note(tx, erasure, {**tx.erasures.wipe(scope), **self._unindex(tx, scope)})
+        gone = self._discard(scope)
+        with self.database.begin(scope) as tx:
+            if gone and self._open(tx, erasure):
+                self._note(tx, erasure, gone)
         self.database.purge()
 
+    def _open(self, tx: Transaction, erasure: Erasure) -> bool:
+        """Is this still the one that goes on?"""
+        now = tx.erasures.last(_owner(erasure))
+        return now is not None and now.id == erasure.id and now.done_at is None
+
+    def _note(self, tx: Transaction, erasure: Erasure, gone: Mapping[str, int]) -> None:
+        now = tx.erasures.last(_owner(erasure))
+        if now is not None:
+            tx.erasures.put(replace(now, removed=_together(now.removed, gone)))
+
     def _unindex(self, tx: Transaction, scope: Scope) -> Mapping[str, int]:
-        """Vectors that lie elsewhere than in a table; those of a table are gone by now."""
+        """Vectors of an index in the database that lie elsewhere than in our tables."""
+        if self.index is None or isinstance(self.index, Outside):
+            return {}
         gone = {}
-        for corpus in Corpus if self.index is not None else ():
-            refs = self.index.refs(tx, scope, corpus) if self.index is not None else set()
-            if refs and self.index is not None:
-                self.index.remove(tx, scope, corpus, refs)
+        for corpus in Corpus:
+            refs = self.index.refs(tx, scope, corpus)
+            self.index.remove(tx, scope, corpus, refs)
+            gone[_INDEXED + corpus.value] = len(refs)
+        return gone
+
+    def _discard(self, scope: Scope) -> Mapping[str, int]:
+        """Vectors outside of the database."""
+        index = self.index
+        if index is None or not isinstance(index, Outside):
+            return {}
+        gone = {}
+        for corpus in Corpus:
+            with self.database.read() as tx:
+                refs = index.refs(tx, scope, corpus)
+            index.discard(scope, corpus, refs)
             gone[_INDEXED + corpus.value] = len(refs)
         return gone
 
