@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,9 +27,7 @@ from perdure.control.undo import Undo
 from perdure.control.uses import Uses
 from perdure.control.verdicts import Verdicts
 from perdure.errors import DatabaseUnavailable, Misconfigured, MissingExtra, VectorsUnavailable
-from perdure.events.consumer import Consumer
-from perdure.events.outbox import Relay, come_home
-from perdure.events.watch import Watch
+from perdure.events.way import Way, homecoming
 from perdure.jobs.backlog import Backlog
 from perdure.jobs.upkeep import Chore, Upkeep
 from perdure.jobs.worker import Worker
@@ -70,25 +67,9 @@ from perdure.vectors.table import TableIndex
 
 VectorsNow: TypeAlias = Literal["on", "off", "paused", "unavailable"]
 """Paused: made later, since much else waits. Unavailable: words answer until the index does."""
-_HOME_AT_ONCE, _HOME_AGAIN_S = 100, 5.0  # promises at once, and seconds between two tries
 
 Task: TypeAlias = Callable[[threading.Event], None]
 """Runs in a thread of its own until the event is set."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    """How promises leave the process, and come back as jobs."""
-
-    bus: Bus
-    relay: Relay
-    consumer: Consumer
-    watch: Watch
-
-    @property
-    def tasks(self) -> tuple[tuple[str, Task], ...]:
-        """What runs beside the workers."""
-        return ("perdure-relay", self.relay.run), ("perdure-consumer", self.consumer.run)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,19 +196,6 @@ def _warming(part: Warming) -> Task:
     return warm
 
 
-def _homecoming(database: Database, clock: Clock) -> Task:
-    """Makes jobs of what a bus was to carry that is no longer used."""
-
-    def bring(stop: threading.Event) -> None:
-        while not stop.is_set():
-            with suppress(DatabaseUnavailable):
-                come_home(database, clock, _HOME_AT_ONCE)
-                return
-            stop.wait(_HOME_AGAIN_S)
-
-    return bring
-
-
 def now() -> datetime:
     """The time by this machine's clock, in UTC."""
     return datetime.now(UTC)
@@ -337,10 +305,15 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
         forgets=WORDS,
         backlog=backlog,
     )
-    way = way_of(settings, database, worker, clock, meter)
-    homecoming = () if way is not None else (("perdure-homecoming", _homecoming(database, clock)),)
+    bus = bus_of(settings)
+    way = (
+        None
+        if bus is None
+        else Way.over(
+            bus, database, settings.policy.jobs, clock=clock, meter=meter, arrived=worker.notify
+        )
+    )
     old: tuple[object, ...] = () if before is None else (before.embedder, before.index)
-    bus = way.bus if way else None
     holders: tuple[object, ...] = (bus, chat, embedder, reranker, index, *old)
     slow: tuple[tuple[str, object], ...] = (("embedder", embedder), ("reranker", reranker))
     closing += [part.close for part in holders if isinstance(part, Closing)]
@@ -400,7 +373,7 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
         backlog=backlog,
         way=way,
         beside=(
-            *homecoming,
+            *(() if way is not None else (("perdure-homecoming", homecoming(database, clock)),)),
             *(
                 (f"perdure-warm-{name}", _warming(part))
                 for name, part in slow
@@ -426,24 +399,6 @@ def database_of(settings: Settings, clock: Clock) -> Database:
     check_policy(settings.policy)
     how = settings.policy.item.normalisation
     return FileDatabase.open(Path(settings.database_url), clock=clock, normalisation=how)
-
-
-def way_of(
-    settings: Settings, database: Database, worker: Worker, clock: Clock, meter: Meter
-) -> Way | None:
-    """The way out over a bus; None: promises are jobs at once."""
-    bus = bus_of(settings)
-    if bus is None:
-        return None
-    policy, watch = settings.policy.jobs, Watch(clock)
-    return Way(
-        bus=bus,
-        relay=Relay(database, bus, policy, clock=clock, meter=meter, watch=watch),
-        consumer=Consumer(
-            database, bus, policy, clock=clock, meter=meter, watch=watch, arrived=worker.notify
-        ),
-        watch=watch,
-    )
 
 
 def bus_of(settings: Settings) -> Bus | None:

@@ -1,4 +1,4 @@
-"""The contract on every bus: the one in memory, Kafka's library with a broker of its own, a broker."""
+"""The contract on every bus: in memory, the broker in Kafka's library, a broker by itself."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from confluent_kafka import Producer
 
 from perdure.events.kafka import KafkaBus
 from perdure.events.payload import DEAD
+from perdure.ports import Bus
 from perdure.testing.bus import MemoryBroker
 from perdure.testing.bus_contracts import OTHER, TOPIC, BusContract
 
@@ -40,7 +41,7 @@ def servers(request):
 @pytest.fixture
 def opened():
     """What is closed at the end."""
-    opened = []
+    opened: list[Bus] = []
     yield opened
     for bus in opened:
         bus.close()

@@ -47,7 +47,12 @@ def opened() -> Memory:
 
 def produce(memory: Memory, number: int) -> None:
     stop = threading.Event()
-    threading.Thread(target=lambda: (sys.stdin.read(), stop.set()), daemon=True).start()
+
+    def listen() -> None:
+        sys.stdin.read()
+        stop.set()
+
+    threading.Thread(target=listen, daemon=True).start()
     chance = random.Random(number)
     turn = 0
     while not stop.is_set():

@@ -16,6 +16,7 @@ import argparse
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -232,7 +234,7 @@ def look(url: str, said: set[tuple[str, str]], counts: Counts) -> None:
                 (j.updated_at, j.id, place[j.source_message]) for j in jobs if j.user == user
             )
             order = [seq for _, _, seq in ended]
-            counts.disordered += sum(b < a for a, b in zip(order, order[1:], strict=False))
+            counts.disordered += sum(b < a for a, b in pairwise(order))
             items = {item.id for item in tx.items.every(scope, ItemFilter())}
             counts.disagreeing += tx.vectors.refs(scope, Corpus.MEMORIES) != items
         met = sum(
@@ -245,7 +247,7 @@ def look(url: str, said: set[tuple[str, str]], counts: Counts) -> None:
     counts.twice = sum(learnt.values()) - len(learnt) + met - len(learnt)
 
 
-def _messages(tx, scope):  # type: ignore[no-untyped-def]  # tests say their types by their names
+def _messages(tx, scope):
     for name in ("chat-0", "chat-1", "chat-2", "chat-3"):
         for line in tx.messages.since(scope, name, 0, limit=1_000_000):
             yield line.seq, name, line.id
@@ -309,6 +311,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path, metavar="FILE")
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was started is ended then, too
     every = []
     for database in given.database or DATABASES:
         for bus in given.bus or BUSES:

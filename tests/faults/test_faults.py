@@ -1,4 +1,4 @@
-"""The fault script in short: everything is killed for a few seconds, and nothing is lost or doubled."""
+"""The fault script in short: all are killed for a few seconds, nothing is lost or doubled."""
 
 from __future__ import annotations
 
