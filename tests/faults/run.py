@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -34,7 +34,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from part import USERS
 from servers import Server, missing
 
-from perdure.ports import Corpus, ItemFilter
+from perdure.ports import Corpus, ItemFilter, Transaction
 from perdure.store.database import SqlDatabase
 from perdure.testing.model_server import ModelServer
 from perdure.types import JobState, JobType, Promise, Scope
@@ -247,7 +247,7 @@ def look(url: str, said: set[tuple[str, str]], counts: Counts) -> None:
     counts.twice = sum(learnt.values()) - len(learnt) + met - len(learnt)
 
 
-def _messages(tx, scope):
+def _messages(tx: Transaction, scope: Scope) -> Iterator[tuple[int, str, str]]:
     for name in ("chat-0", "chat-1", "chat-2", "chat-3"):
         for line in tx.messages.since(scope, name, 0, limit=1_000_000):
             yield line.seq, name, line.id

@@ -22,8 +22,8 @@ RUNS = [("sqlite", "none"), ("sqlite", "kafka"), ("mariadb", "kafka"), ("postgre
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize(("database", "bus"), RUNS)
 def test_what_was_acknowledged_is_learnt_once_and_in_order_whoever_is_killed(
-    database, bus, tmp_path
-):
+    database: str, bus: str, tmp_path: Path
+) -> None:
     lack = missing(database, kafka=bus == "kafka")
     if lack is not None:
         pytest.skip(lack)
