@@ -231,7 +231,7 @@ def look(url: str, said: set[tuple[str, str]], counts: Counts) -> None:
                 learnt[user, item.content[-6:]] += 1
             place = {message: seq for seq, _, message in _messages(tx, scope)}
             ended = sorted(
-                (j.updated_at, j.id, place[j.source_message]) for j in jobs if j.user == user
+                (j.updated_at, j.id, place[j.source_message or ""]) for j in jobs if j.user == user
             )
             order = [seq for _, _, seq in ended]
             counts.disordered += sum(b < a for a, b in pairwise(order))
