@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any, cast
 
 import pytest
 
@@ -92,5 +93,5 @@ def test_half_a_character_in_an_id_is_told_by_name(memory):
 def test_the_door_for_asyncio_says_the_same(memory):
     door = AsyncMemory(memory)
     with pytest.raises(Rejected) as refused:
-        asyncio.run(door.recall(None, "tea?"))
+        asyncio.run(door.recall(cast("Any", None), "tea?"))
     assert refused.value.field == "scope"

@@ -132,7 +132,8 @@ def test_doctor_counts_dead_jobs(perdure):
         file.execute(
             "INSERT INTO perdure_jobs (type, namespace, user_id, idempotency_key, key, payload,"
             " result, trace, state, ordered, retry_count, max_retry, created_at, updated_at)"
-            " VALUES ('extract', 'default', 'ann', 'k', 'k', '{}', '{}', 't', 'dead', 1, 5, 5, 1, 1)"
+            " VALUES ('extract', 'default', 'ann', 'k', 'k', '{}', '{}', 't', 'dead', 1, 5, 5, 1,"
+            " 1)"
         )
     file.close()
     found = perdure("doctor", "--json")

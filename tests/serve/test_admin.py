@@ -86,8 +86,8 @@ def test_texts_in_the_audit_are_for_those_who_may_read_memories(admin):
 
     seen, after = [], None
     while True:
-        page = admin.get("/admin/audit", params={"user_id": "ann", "limit": 1,
-                                                 **({"after": after} if after else {})}).json()  # fmt: skip
+        further: dict[str, str] = {"after": after} if after else {}
+        page = admin.get("/admin/audit", params={"user_id": "ann", "limit": 1} | further).json()
         seen += [entry["operation"] for entry in page["entries"]]
         after = page["next"]
         if after is None:

@@ -84,7 +84,7 @@ def test_a_user_token_is_bound_to_its_user(served):
         token(namespace="x" * 65),
         jwt.encode({"sub": "ann", "ns": "shop"}, SECRET, "HS256"),
         jwt.encode({"sub": "ann", "exp": 4_000_000_000}, SECRET, "HS256"),
-        jwt.encode({"sub": "ann", "ns": "shop", "exp": 4_000_000_000}, None, "none"),
+        jwt.encode({"sub": "ann", "ns": "shop", "exp": 4_000_000_000}, "", "none"),
         "a.b.c",
     ],
 )

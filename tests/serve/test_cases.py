@@ -118,11 +118,11 @@ def test_a_filters_key_is_a_key_and_nothing_else(api):
         assert listed(pair).json()["field"] == "metadata"
     sorted_by = api.get(where, params=ANN | {"sort": "created_at; DROP TABLE memories"})
     assert sorted_by.status_code == 422
-    for query in ('" OR NEAR( * ^ :', "NOT", "a AND", "*", "marker*", "{}", "ann:", "-bo"):
-        found = api.post("/memory/search", json=ANN | {"query": query})
+    for words in ('" OR NEAR( * ^ :', "NOT", "a AND", "*", "marker*", "{}", "ann:", "-bo"):
+        found = api.post("/memory/search", json=ANN | {"query": words})
         assert found.status_code == 200
         assert "bo-marker" not in found.text
-        assert api.get(where, params=ANN | {"text": query}).status_code == 200
+        assert api.get(where, params=ANN | {"text": words}).status_code == 200
     assert api.get(where, params=BO).json()["total"] == 1
 
 
@@ -237,8 +237,11 @@ def test_nothing_is_called_but_what_is_configured(tmp_path):
         return {tuple(line.split()[1:]) for line in done.stderr.splitlines()
                 if line.startswith(("CONNECT", "LOOKUP"))}  # fmt: skip
 
-    for words in (("import", str(chat), "--user", "ann"), ("recall", "ann", "Bergen?"),
-                  ("items", "ann"), ("export", "ann"), ("worker", "--once"), ("doctor",)):  # fmt: skip
+    commands: list[tuple[str, ...]] = [
+        ("import", str(chat), "--user", "ann"), ("recall", "ann", "Bergen?"), ("items", "ann"),
+        ("export", "ann"), ("worker", "--once"), ("doctor",),
+    ]  # fmt: skip
+    for words in commands:
         assert calls(*words) == set()
     with ModelServer(rule=lambda _: {"facts": []}) as server:
         port = server.base_url.rpartition(":")[2].partition("/")[0]

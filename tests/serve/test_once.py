@@ -52,6 +52,10 @@ def test_a_turn_without_ids_that_is_sent_twice_is_kept_once(api):
         for _ in range(3)
     }
     assert len(traces) == 1
+    off = said | {"mode": "off"}
+    for _ in range(2):
+        reply = api.post("/conversations/c/turns", json=off, headers=once("off"))
+        assert (reply.status_code, reply.json()["state"]) == (202, "skipped")
     assert len(api.get("/memory/export", params=ANN).text.splitlines()) <= 3
 
 

@@ -163,7 +163,7 @@ def test_a_part_that_is_late_or_gone_is_named_and_comes_back_without_a_restart(s
     assert parts(api)["embedder"]["state"] == "down"
     assert time.monotonic() - began < 20
 
-    with ModelServer(port=httpx.URL(where).port):
+    with ModelServer(port=httpx.URL(where).port or 0):
         until = time.monotonic() + 40
         status = added.json()["vector_status"]
         while status != "synced" and time.monotonic() < until:

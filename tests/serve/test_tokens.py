@@ -6,6 +6,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from typing import Any
 
 import jwt
 import pytest
@@ -31,7 +32,13 @@ def token(key=OURS, kid="k1", algorithm="RS256", **claims):
 def published():
     """A server with our public key; its answer can be changed, its requests are counted."""
 
+    class Server(ThreadingHTTPServer):
+        asked = 0
+        keys: Any = None
+
     class Handler(BaseHTTPRequestHandler):
+        server: Server
+
         def do_GET(self):
             self.server.asked += 1
             self.send_response(200)
@@ -41,10 +48,9 @@ def published():
         def log_message(self, *_):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", 0), Handler)
     shown = json.loads(RSAAlgorithm.to_jwk(OURS.public_key()))
     server.keys = {"keys": [shown | {"kid": "k1", "use": "sig", "alg": "RS256"}]}
-    server.asked = 0
     thread = Thread(target=server.serve_forever)
     thread.start()
     yield server
@@ -98,11 +104,12 @@ def test_keys_that_cannot_be_fetched_are_our_trouble_and_not_the_users(published
 
 
 def test_settings_that_could_not_check_a_token_stop_the_start():
-    for wrong in (
+    cases: list[dict[str, Any]] = [
         {"token_jwks_url": "https://id.example/jwks.json"},
         {"token_jwks_url": "http://id.example/jwks.json", "token_audience": "perdure"},
         {"token_jwks_url": "file:///jwks.json", "token_audience": "perdure"},
-    ):
+    ]
+    for wrong in cases:
         with pytest.raises(Misconfigured) as refused:
             Tokens(Settings(**wrong))
         assert refused.value.field in ("token_jwks_url", "token_audience")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import httpx
 import jwt
@@ -14,7 +15,7 @@ from perdure import Scope
 from perdure.control.hand import owner
 from perdure.serve.app import PREFIX, create_app
 from perdure.settings import Secret, Settings
-from perdure.types import JobType, KeyRole, Permission, Promise
+from perdure.types import JobState, JobType, KeyRole, Permission, Promise
 
 SECRET = Secret("a secret of more than thirty-two characters")
 KEYS = (Secret("shop=key-of-shop"), Secret("lab=key-of-lab"))
@@ -38,7 +39,7 @@ ROUTES = [
     if path not in PUBLIC
 ]
 NAMES = [f"{method.upper()} {path}" for method, path, _ in ROUTES]
-BODIES = {
+BODIES: dict[tuple[str, str], Any] = {
     ("post", "/memory/items"): {"content": "Hates tea."},
     ("patch", "/memory/items/{item_id}"): {"content": "Hates tea."},
     ("patch", "/memory/settings"): {"memory_enabled": False},
@@ -101,7 +102,7 @@ class House:
             {"confirm": "true"} if (method, path) == ("delete", f"{PREFIX}/memory/items") else {}
         )
         if path.endswith("/feedback"):
-            body = body | {"trace": "t1", "item_id": self.item.id}
+            body = {**(body or {}), "trace": "t1", "item_id": self.item.id}
         if "/admin/memory" in path or (method in ("get", "delete") and "/admin/" not in path):
             query |= named
         elif "/admin/" not in path and not path.endswith("/import"):
@@ -122,7 +123,7 @@ class House:
         """All that belongs to bo, as it stands."""
         memory, bo = self.api.memory, Scope(user="bo", namespace="shop")
         with memory.parts.database.read() as tx:
-            jobs = [(job.id, job.state) for job in tx.jobs.page(list(type(self.job.state)))]
+            jobs = [(job.id, job.state) for job in tx.jobs.page(list(JobState))]
         return (
             [json.dumps(line, default=str) for line in memory.export(bo)],
             memory.preferences.get(bo), jobs,

@@ -79,7 +79,6 @@ def create_app(memory: Memory | None, settings: Settings) -> FastAPI:
         version=version("perdure"),
         description=_DESCRIPTION,
         redoc_url=None,
-        separate_input_output_schemas=False,
     )
     app.state.memory = memory
     app.state.callers = Callers.of(settings, None if memory is None else memory.parts.keys)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from perdure.errors import NotFound
 from perdure.serve.auth import Who
 from perdure.serve.door import Door
 from perdure.serve.once import Write
@@ -21,7 +22,7 @@ routes = APIRouter(tags=["conversations"])
     "/conversations/{conversation_id:path}/turns",
     status_code=202,
     summary="Capture a finished turn",
-    responses=problems(409),
+    responses=problems(404, 409),
 )
 def captured(write: Write, conversation_id: str, body: TurnIn) -> ReceiptOut:
     """The turn is kept when this returns; learning follows. The receipt's trace asks for it."""
@@ -38,11 +39,17 @@ def captured(write: Write, conversation_id: str, body: TurnIn) -> ReceiptOut:
             kind=body.kind,
         )
 
+    def again(trace: str) -> Receipt:
+        try:
+            return memory.receipt(scope, trace)
+        except NotFound:  # nothing of it was kept, so nothing happens twice
+            return capture()
+
     receipt = write.serve(
         scope,
         capture,
         ref=lambda taken: taken.trace,
-        again=lambda trace: memory.receipt(scope, trace),
+        again=again,
     )
     return ReceiptOut.model_validate(receipt)
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from perdure.errors import Rejected, Stale
 from perdure.serve.auth import Who
 from perdure.serve.door import Door
-from perdure.serve.once import Write, tagged
+from perdure.serve.once import Shown, Write, tagged
 from perdure.serve.problems import problems
 from perdure.serve.replies import (
     ClearedOut,
@@ -72,45 +72,45 @@ def read(memory: Door, who: Who, item_id: str, query: OfUser, response: Response
 
 
 @routes.patch("/memory/items/{item_id}", summary="Correct a memory", responses=_ONE)
-def edited(write: Write, item_id: str, body: ItemEdit) -> ItemOut:
+def edited(write: Write, item_id: str, body: ItemEdit, shown: Shown) -> ItemOut:
     """Its status stays. With `If-Match`, 412 if somebody changed it meanwhile."""
-    if write.shown and body.shown and write.shown != body.shown:
+    if shown and body.shown and shown != body.shown:
         raise Stale(field="shown")
     scope, about = write.who.scope(body), body.about()
-    shown = write.shown or body.shown
+    seen = shown or body.shown
     return write.item(
         scope,
-        lambda: write.memory.items.edit(scope, item_id, content=body.content, shown=shown, **about),
+        lambda: write.memory.items.edit(scope, item_id, content=body.content, shown=seen, **about),
     )
 
 
 @routes.delete(
     "/memory/items/{item_id}", status_code=204, summary="Delete a memory", responses=_ONE
 )
-def deleted(write: Write, item_id: str, query: OfUser) -> None:
+def deleted(write: Write, item_id: str, query: OfUser, shown: Shown) -> None:
     """Older turns cannot bring it back."""
     scope = write.who.scope(query)
     write.serve(
         scope,
-        lambda: write.memory.items.delete(scope, item_id, shown=write.shown),
+        lambda: write.memory.items.delete(scope, item_id, shown=shown),
         again=lambda _: None,
     )
 
 
 @routes.post("/memory/items/{item_id}/dismiss", summary="Refuse a memory", responses=_ONE)
-def dismissed(write: Write, item_id: str, body: OfBody) -> ItemOut:
+def dismissed(write: Write, item_id: str, body: OfBody, shown: Shown) -> ItemOut:
     """It is not said again, and never learnt again by itself."""
     scope = write.who.scope(body)
-    return write.item(scope, lambda: write.memory.items.dismiss(scope, item_id, shown=write.shown))
+    return write.item(scope, lambda: write.memory.items.dismiss(scope, item_id, shown=shown))
 
 
 @routes.post(
     "/memory/items/{item_id}/restore", summary="Take a memory back into use", responses=_ONE
 )
-def restored(write: Write, item_id: str, body: OfBody) -> ItemOut:
+def restored(write: Write, item_id: str, body: OfBody, shown: Shown) -> ItemOut:
     """From dismissed, from archived, or, while its text is kept, from deleted."""
     scope = write.who.scope(body)
-    return write.item(scope, lambda: write.memory.items.restore(scope, item_id, shown=write.shown))
+    return write.item(scope, lambda: write.memory.items.restore(scope, item_id, shown=shown))
 
 
 @routes.post(
@@ -118,10 +118,10 @@ def restored(write: Write, item_id: str, body: OfBody) -> ItemOut:
     summary="Let a memory be said that reads like an order",
     responses=_ONE,
 )
-def accepted(write: Write, item_id: str, body: OfBody) -> ItemOut:
+def accepted(write: Write, item_id: str, body: OfBody, shown: Shown) -> ItemOut:
     """To refuse it, dismiss it."""
     scope = write.who.scope(body)
-    return write.item(scope, lambda: write.memory.items.accept(scope, item_id, shown=write.shown))
+    return write.item(scope, lambda: write.memory.items.accept(scope, item_id, shown=shown))
 
 
 @routes.get(

@@ -36,8 +36,6 @@ class Once:
     key: str | None
     """The client's own; None: the client does not care."""
     fingerprint: str
-    shown: datetime | None
-    """The state of the memory that the client means to change; None: whatever it is."""
     response: Response
 
     def serve(
@@ -128,13 +126,16 @@ def _shown(
     return at
 
 
+Shown = Annotated[datetime | None, Depends(_shown)]
+"""The state of the memory that the client means to change; None: whatever it is."""
+
+
 async def _once(
     request: Request,
     response: Response,
     *,
     memory: Door,
     who: Who,
-    shown: Annotated[datetime | None, Depends(_shown)],
     key: Annotated[
         str | None,
         Header(
@@ -149,9 +150,7 @@ async def _once(
         url, when = request.url, request.headers.get("if-match", "")
         body = (await request.body()).hex()
         fingerprint = text.fingerprint(request.method, url.path, url.query, when, body)
-    return Once(
-        memory=memory, who=who, key=key, fingerprint=fingerprint, shown=shown, response=response
-    )
+    return Once(memory=memory, who=who, key=key, fingerprint=fingerprint, response=response)
 
 
 Write = Annotated[Once, Depends(_once)]
