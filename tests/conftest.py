@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+import socket
+import threading
+from contextlib import contextmanager, suppress
 from itertools import count
 
 import pytest
@@ -143,3 +145,64 @@ def connected():
             engine.dispose()
 
     return connected
+
+
+class Line:
+    """A line to a server that can be cut and mended."""
+
+    def __init__(self, url):
+        self.there = (url.host, url.port)
+        self.near = socket.create_server(("127.0.0.1", 0))
+        self.url = url.set(port=self.near.getsockname()[1])
+        self.whole = True
+        self.ends = []
+        self.threads = [threading.Thread(target=self.answer)]
+        self.threads[0].start()
+
+    def answer(self):
+        with suppress(OSError):  # it was closed
+            while True:
+                near = self.near.accept()[0]
+                if not self.whole:
+                    near.close()
+                    continue
+                far = socket.create_connection(self.there)
+                self.ends += [near, far]
+                for ends in ((near, far), (far, near)):
+                    self.threads.append(threading.Thread(target=self.carry, args=ends))
+                    self.threads[-1].start()
+
+    @staticmethod
+    def carry(source, sink):
+        with suppress(OSError):  # it was cut
+            while data := source.recv(65_536):
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
+
+    def cut(self):
+        self.whole = False
+        for end in self.ends:
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def close(self):
+        self.cut()
+        self.near.shutdown(socket.SHUT_RDWR)
+        for thread in self.threads:
+            thread.join()
+        for end in (self.near, *self.ends):
+            end.close()
+
+
+@pytest.fixture
+def line_to():
+    """Makes a line to the server of a URL."""
+    lines = []
+
+    def line_to(url):
+        lines.append(Line(make_url(url)))
+        return lines[-1]
+
+    yield line_to
+    for line in lines:
+        line.close()

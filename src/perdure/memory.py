@@ -76,6 +76,7 @@ class Memory:
         preset: str | None = None,
         settings: Settings | None = None,
         workers: bool = True,
+        patient: bool = False,
     ) -> Self:
         """Open a memory and start learning in the background.
 
@@ -86,6 +87,8 @@ class Memory:
             preset: ``assistant``, ``team`` or ``desktop``; None takes ``PERDURE_PRESET``.
             settings: all settings at once, instead of the environment and perdure.toml.
             workers: False starts no threads; jobs wait for another process.
+            patient: a database server that does not answer is no reason not to open; what needs it
+                fails until it does.
 
         Raises:
             Misconfigured: a setting is unknown or cannot work; the error names it.
@@ -97,7 +100,7 @@ class Memory:
             settings = deployment.load(preset=preset, database_url=url)
         elif url is not None:
             settings = settings.but(database_url=url)
-        memory = cls(wire(settings))
+        memory = cls(wire(settings, patient=patient))
         if workers and settings.workers:
             try:
                 memory.start()

@@ -26,7 +26,7 @@ from perdure.control.runtime import Runtime
 from perdure.control.undo import Undo
 from perdure.control.uses import Uses
 from perdure.control.verdicts import Verdicts
-from perdure.errors import DatabaseUnavailable, Misconfigured, MissingExtra, VectorsUnavailable
+from perdure.errors import Misconfigured, MissingExtra, VectorsUnavailable
 from perdure.events.way import Way, homecoming
 from perdure.jobs.backlog import Backlog
 from perdure.jobs.upkeep import Chore, Upkeep
@@ -201,8 +201,13 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def wire(settings: Settings, clock: Clock = now) -> Parts:
+def wire(settings: Settings, clock: Clock = now, *, patient: bool = False) -> Parts:
     """Build every part that the settings ask for. Starts no thread.
+
+    Args:
+        settings: of the deployment.
+        clock: now.
+        patient: a database server may answer later.
 
     Raises:
         Misconfigured: two settings do not go together; the error names them.
@@ -211,7 +216,7 @@ def wire(settings: Settings, clock: Clock = now) -> Parts:
     """
     meter = Meter()
     desktop = is_file(settings)
-    database = database_of(settings, clock)
+    database = database_of(settings, clock, patient=patient)
     runtime = Runtime(database, settings.policy, clock, check_policy if desktop else None)
     chat = chat_model(settings, meter)
     embedder = None if desktop else embedder_of(settings, meter)
@@ -389,11 +394,13 @@ def is_file(settings: Settings) -> bool:
     return "://" not in settings.database_url and settings.database_url.endswith(".json")
 
 
-def database_of(settings: Settings, clock: Clock) -> Database:
+def database_of(settings: Settings, clock: Clock, *, patient: bool = False) -> Database:
     """Where memories live."""
     if not is_file(settings):
         leaving = () if settings.bus == "none" else EVENTS
-        return SqlDatabase.open(settings.database_url, clock=clock, leaving=leaving)
+        return SqlDatabase.open(
+            settings.database_url, clock=clock, leaving=leaving, patient=patient
+        )
     if settings.bus != "none":
         raise Misconfigured("A desktop file has no outbox.", field="PERDURE_BUS")
     check_policy(settings.policy)

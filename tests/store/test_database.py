@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
 import threading
 import time
 import traceback
-from contextlib import suppress
 
 import pytest
 from sqlalchemy import create_engine, event, make_url, text
@@ -306,58 +304,9 @@ def test_a_host_s_connection_to_another_kind_of_database_is_refused(each):
 # ── a database that is away ──────────────────────────────────────────────────────────────────────
 
 
-class Line:
-    """A line to a server that can be cut and mended."""
-
-    def __init__(self, url):
-        self.there = (url.host, url.port)
-        self.near = socket.create_server(("127.0.0.1", 0))
-        self.url = url.set(port=self.near.getsockname()[1])
-        self.whole = True
-        self.ends = []
-        self.threads = [threading.Thread(target=self.answer)]
-        self.threads[0].start()
-
-    def answer(self):
-        with suppress(OSError):  # it was closed
-            while True:
-                near = self.near.accept()[0]
-                if not self.whole:
-                    near.close()
-                    continue
-                far = socket.create_connection(self.there)
-                self.ends += [near, far]
-                for ends in ((near, far), (far, near)):
-                    self.threads.append(threading.Thread(target=self.carry, args=ends))
-                    self.threads[-1].start()
-
-    @staticmethod
-    def carry(source, sink):
-        with suppress(OSError):  # it was cut
-            while data := source.recv(65_536):
-                sink.sendall(data)
-            sink.shutdown(socket.SHUT_WR)
-
-    def cut(self):
-        self.whole = False
-        for end in self.ends:
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-
-    def close(self):
-        self.cut()
-        self.near.shutdown(socket.SHUT_RDWR)
-        for thread in self.threads:
-            thread.join()
-        for end in (self.near, *self.ends):
-            end.close()
-
-
 @pytest.fixture
-def wire(database_url):
-    line = Line(make_url(database_url))
-    yield line
-    line.close()
+def wire(database_url, line_to):
+    return line_to(database_url)
 
 
 @ON_SERVERS

@@ -60,11 +60,12 @@ class Given:
         """Environment and perdure.toml under these options."""
         return settings.load(preset=self.preset)
 
-    def open(self, *, creates: bool = False) -> Memory:
+    def open(self, *, creates: bool = False, patient: bool = False) -> Memory:
         """The memory that these options mean; its background threads are not started.
 
         Args:
             creates: the command makes a file that is not there, also without ``--create``.
+            patient: a database server may answer later.
 
         Raises:
             Misconfigured: there is no such file, and nobody asked for a new one.
@@ -76,7 +77,7 @@ class Given:
                 f"There is no file {file}. Add --create to make it.",
                 field="--database" if self.database else "PERDURE_DATABASE_URL",
             )
-        return Memory.open(self.database, settings=settings, workers=False)
+        return Memory.open(self.database, settings=settings, workers=False, patient=patient)
 
     def shown_database(self) -> str:
         """Where memories are, without any password."""

@@ -73,7 +73,9 @@ def serve(
     )
     say.log_from(settings.log_level)
     Callers.of(settings)  # what is wrong with the keys is told before anything is made
-    with Memory.open(given(context).database, settings=settings, workers=False) as memory:
+    with Memory.open(
+        given(context).database, settings=settings, workers=False, patient=True
+    ) as memory:
         check_listening(settings, memory.parts.keys)
         with _listening(settings.host, settings.port) as listener:
             if settings.workers:
@@ -95,9 +97,12 @@ def serve(
 def _first_link(memory: Memory, where: str) -> str | None:
     """A link with an admin's key, where there never was one; None: there was."""
     keys = memory.parts.keys
-    if keys.any_of(KeyRole.ADMIN):
+    try:
+        if keys.any_of(KeyRole.ADMIN):
+            return None
+        _, secret = keys.create(DEFAULT_NAMESPACE, "first start", KeyRole.ADMIN, by="first start")
+    except Unavailable:  # the database comes later; `perdure keys create` makes one then
         return None
-    _, secret = keys.create(DEFAULT_NAMESPACE, "first start", KeyRole.ADMIN, by="first start")
     return f"{where}/?token={secret}"
 
 
@@ -124,7 +129,7 @@ def worker(
     - `perdure worker --once`
     """
     say.log_from(given(context).settings().log_level)
-    with _ended_by_signals() as stop, given(context).open(creates=True) as memory:
+    with _ended_by_signals() as stop, given(context).open(creates=True, patient=not once) as memory:
         if once:
             done = 0
             while not stop.is_set() and memory.parts.worker.run_once():

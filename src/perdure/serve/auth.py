@@ -219,8 +219,9 @@ def check_listening(settings: Settings, keys: Keys | None = None) -> None:
 
     Raises:
         Misconfigured: the address is reachable from elsewhere and there is no key for apps.
+        DatabaseUnavailable: whether there is one cannot be read.
     """
-    if Callers.of(settings, keys).open and not loopback(settings.host):
+    if not loopback(settings.host) and Callers.of(settings, keys).open:
         raise Misconfigured(
             "Listening beyond this machine needs keys: perdure keys create NAME, or set "
             "PERDURE_API_KEYS to namespace=key.",

@@ -90,7 +90,7 @@ class SqlDatabase:
                 ``mariadb://user:password@host/name``, ``mysql://…``, ``postgresql://…``.
             clock: now.
             busy_s: seconds to wait for another writer.
-            patient: a database that does not answer is opened all the same; units of work fail
+            patient: a server that does not answer is opened all the same; units of work fail
                 until it does, and the first one after that finds or makes the tables.
             leaving: types of promises that go to the outbox first, since there is a bus.
 
@@ -105,7 +105,7 @@ class SqlDatabase:
         try:
             database._see_to_tables()
         except DatabaseUnavailable:
-            if not patient:
+            if not patient or dialect.writes_alone:
                 database.close()
                 raise
         except BaseException:

@@ -13,8 +13,11 @@ def check_length(database: Database, embedder: Embedder, index: VectorIndex) -> 
         Misconfigured: they differ; the error says both numbers and what to do.
         DatabaseUnavailable: the database does not answer.
     """
-    with database.read() as tx:
-        stored = tx.vectors.dimension(index.model)
+    try:
+        with database.read() as tx:
+            stored = tx.vectors.dimension(index.model)
+    except Unavailable:  # then a search says it
+        return
     if stored is None:
         return
     given = embedder.dimension or _asked(embedder)
