@@ -17,14 +17,13 @@ from perdure.errors import Unavailable
 from perdure.types import Role
 
 USERS = ("ann", "bo", "小林")
-PAUSE_S = 1.5  # at most, between two turns of one producer
 AGAIN_S = 0.1
 
 
-def main(role: str, number: int) -> None:
+def main(role: str, number: int, pause_s: float) -> None:
     memory = opened()
     if role == "producer":
-        produce(memory, number)
+        produce(memory, number, pause_s)
         return
     never = threading.Event()
     parts = memory.parts
@@ -45,7 +44,8 @@ def opened() -> Memory:
             time.sleep(AGAIN_S)
 
 
-def produce(memory: Memory, number: int) -> None:
+def produce(memory: Memory, number: int, pause_s: float) -> None:
+    """Turn after turn, with up to so many seconds between two."""
     stop = threading.Event()
 
     def listen() -> None:
@@ -70,8 +70,8 @@ def produce(memory: Memory, number: int) -> None:
         sys.stdout.write(f"{user} {name}\n")
         sys.stdout.flush()
         turn += 1
-        time.sleep(chance.random() * PAUSE_S)
+        time.sleep(chance.random() * pause_s)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))

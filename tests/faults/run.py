@@ -43,6 +43,7 @@ DATABASES = ("sqlite", "mariadb", "postgres")
 BUSES = ("none", "kafka")
 PRODUCERS, WORKERS = 4, 2
 MODEL = "words"
+PAUSE_S = 1.5  # at most, between two turns of one producer; less where the run is short
 BETWEEN_S = (0.5, 3.5)  # two kills
 DOWN_S = 1.0  # at most, before what was killed is started again
 SETTLING_S = 60.0  # so long after the last kill nothing at all may come to its end
@@ -87,14 +88,12 @@ class Counts:
 class Part:
     """One process of ours that is started again when it was killed."""
 
-    def __init__(self, role: str, number: int, env: dict[str, str], folder: Path) -> None:
+    def __init__(
+        self, role: str, number: int, env: dict[str, str], folder: Path, pause_s: float
+    ) -> None:
         self.role = role
-        self._command = [
-            sys.executable,
-            str(Path(__file__).with_name("part.py")),
-            role,
-            str(number),
-        ]
+        script = str(Path(__file__).with_name("part.py"))
+        self._command = [sys.executable, script, role, str(number), str(pause_s)]
         self._env = env
         self._out = folder / f"{role}-{number}"
         self.start()
@@ -141,7 +140,10 @@ def run(database: str, bus: str, seconds: float, seed: int) -> Counts:
         SqlDatabase.open(url, clock=now).close()
 
         def started(role: str, count: int) -> list[Part]:
-            parts = [Part(role, number, env, folder) for number in range(count)]
+            parts = [
+                Part(role, number, env, folder, min(PAUSE_S, seconds / 30))
+                for number in range(count)
+            ]
             for part in parts:
                 held.callback(part.kill)
             return parts

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from servers import missing
 
-SHORT_S = 8
+SHORT_S = 10
 RUNS = [("sqlite", "none"), ("sqlite", "kafka"), ("mariadb", "kafka"), ("postgres", "kafka")]
 
 
