@@ -12,15 +12,20 @@ from perdure.types import Action, JobType, Scope
 
 ANN = Scope(user="ann")
 THREADS = 8
+TIMES = [
+    (kind, time)
+    for kind, times in (("sqlite", 20), ("mariadb", 5), ("postgres", 5))
+    for time in range(times)
+]
 STATEMENTS = [f"Owns boat number {number}" for number in range(9)] + ["住在杭州"]
 SAID = f"{'. '.join(STATEMENTS[:9])}. 我住在杭州。"
 
 
 @pytest.mark.spec("3.5")
-@pytest.mark.parametrize("_time", range(5))
-def test_eight_threads_with_the_same_ten_statements_end_with_ten_rows(worlds, database_url, _time):
+@pytest.mark.parametrize(("kind", "_time"), TIMES)
+def test_eight_threads_with_the_same_ten_statements_end_with_ten_rows(worlds, place, kind, _time):
     """Each has thought before any of them writes: only the database can keep them apart."""
-    world = worlds(database_url)
+    world = worlds(place(kind))
     world.embedder = WordEmbedder()
     facts = [{"content": statement, "lines": [1]} for statement in STATEMENTS]
     world.chat = ScriptedChat(rule=lambda _: {"memories": facts})
