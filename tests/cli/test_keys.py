@@ -94,7 +94,7 @@ def test_doctor_finds_nothing_where_all_is_well(perdure):
     states = {part: one["state"] for part, one in found.json["parts"].items()}
     assert states == {
         "settings": "fine", "database": "fine", "jobs": "fine", "embedder": "off", "model": "off",
-        "reranker": "off", "broker": "off", "keys": "off",
+        "reranker": "off", "vectors": "off", "broker": "off", "keys": "off",
     }  # fmt: skip
 
 
@@ -117,6 +117,17 @@ def test_doctor_names_the_part_that_is_wrong_and_says_what_to_do(perdure, monkey
     assert gone.code == 3
     assert "trouble" in gone.out
     assert perdure("doctor", "--no-models").code == 0
+
+    monkeypatch.setenv("PERDURE_BUS", "kafka")
+    monkeypatch.setenv("PERDURE_KAFKA_SERVERS", "127.0.0.1:9")
+    monkeypatch.setenv("PERDURE_EMBEDDER", "bundled")
+    monkeypatch.setenv("PERDURE_VECTOR_INDEX", "pgvector")
+    monkeypatch.setenv("PERDURE_VECTOR_URL", "postgresql://127.0.0.1:9/perdure")
+    away = perdure("doctor", "--no-models", "--json")
+    assert away.code == 3
+    assert {part for part, one in away.json["parts"].items() if one["state"] == "trouble"} == {
+        "vectors", "broker",
+    }  # fmt: skip
 
     monkeypatch.setenv("PERDURE_PRESETT", "team")
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")

@@ -200,6 +200,9 @@ def test_an_erasure_goes_on_after_its_process_was_killed(tmp_path, place):
 
     with Memory.open(where, settings=settings, workers=False) as memory:
         assert memory.erasure(ann).done_at is None
+        with memory.parts.database.read() as tx:  # whoever ran one is fenced from the first on
+            jobs = [job.type for job in tx.jobs.page(list(JobState)) if job.user == "ann"]
+        assert jobs == [JobType.ERASE]
         while memory.parts.worker.run_once():
             pass
         receipt = memory.erasure(ann)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -12,13 +13,14 @@ from rich.table import Table
 from perdure.cli import say
 from perdure.cli.given import Given, Json, given
 from perdure.cli.told import TOLD, Told
-from perdure.errors import PerdureError
-from perdure.ports import Question
+from perdure.errors import PerdureError, Unavailable
+from perdure.ports import Outside, Question
 from perdure.serve.auth import Callers
 from perdure.types import JobState
 from perdure.wiring import Parts
 
 _TRY_S = 30.0  # longest wait for one model
+_REACH_S = 3.0  # the same for one address
 _SAID = "I moved to Bergen."
 
 
@@ -95,7 +97,8 @@ def _findings(place: Given, words: Told, *, models: bool) -> Iterator[Finding]:
             yield _asked("embedder", words, "words", lambda: _embeds(parts, words))
             yield _asked("model", words, "basic", lambda: _answers(parts, words))
             yield _asked("reranker", words, "none", lambda: _reranks(parts, words))
-        yield Finding(part="broker", state="off", what=words.says["no_broker"])
+        yield _asked("vectors", words, "words", lambda: _finds(parts, words))
+        yield _asked("broker", words, "no_broker", lambda: _reaches(parts, words))
         yield _keys(parts, words)
 
 
@@ -138,6 +141,30 @@ def _reranks(parts: Parts, words: Told) -> str | None:
         return None
     parts.reranker.rerank("Where does ann live?", [_SAID])
     return words.says["answers"].format(model=parts.settings.rerank_model or "")
+
+
+def _finds(parts: Parts, words: Told) -> str | None:
+    if parts.index is None:
+        return None
+    index: object = parts.index
+    if not isinstance(index, Outside):
+        return words.says["beside"]
+    index.ping()
+    return words.says["reached"].format(where=parts.settings.vector_index)
+
+
+def _reaches(parts: Parts, words: Told) -> str | None:
+    """Whether somebody listens; what Kafka would let us do is told when promises leave."""
+    servers = parts.settings.kafka_servers
+    if parts.way is None or servers is None:
+        return None
+    for server in servers.split(","):
+        host, _, port = server.strip().rpartition(":")
+        try:
+            socket.create_connection((host, int(port)), timeout=_REACH_S).close()
+        except (OSError, ValueError):
+            raise Unavailable(f"{server.strip()} does not answer.") from None
+    return words.says["reached"].format(where=servers)
 
 
 def _keys(parts: Parts, words: Told) -> Finding:

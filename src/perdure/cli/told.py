@@ -57,6 +57,7 @@ TOLD: Mapping[Language, Told] = {
             "embedder": "embedder",
             "model": "model",
             "reranker": "reranker",
+            "vectors": "vectors",
             "broker": "broker",
             "keys": "keys",
         },
@@ -69,6 +70,8 @@ TOLD: Mapping[Language, Told] = {
             "model": "Check PERDURE_LLM_BASE_URL, PERDURE_LLM_API_KEY, PERDURE_LLM_MODEL; until "
             "then turns wait.",
             "reranker": "Check PERDURE_RERANK_*; until then the order of the scores stands.",
+            "vectors": "Check PERDURE_VECTOR_*; until it answers search goes by words.",
+            "broker": "Check PERDURE_KAFKA_*; until it answers turns are kept and wait.",
             "keys": "Make one: `perdure keys create NAME`, or set PERDURE_API_KEYS.",
         },
         says={
@@ -79,6 +82,8 @@ TOLD: Mapping[Language, Told] = {
             "basic": "none is set; the built-in extractor learns",
             "words": "none; search goes by words",
             "none": "none is set",
+            "beside": "beside the rows, in the database",
+            "reached": "{where} answers",
             "no_broker": "none is needed: jobs are in the database",
             "open": "none; only this machine is served, on {host}",
             "keyed": "whoever asks needs a key",
@@ -102,6 +107,7 @@ TOLD: Mapping[Language, Told] = {
             "embedder": "向量模型",
             "model": "语言模型",
             "reranker": "重排模型",
+            "vectors": "向量索引",
             "broker": "消息队列",
             "keys": "密钥",
         },
@@ -113,6 +119,8 @@ TOLD: Mapping[Language, Told] = {
             "model": "检查 PERDURE_LLM_BASE_URL、PERDURE_LLM_API_KEY、PERDURE_LLM_MODEL；"
             "在此之前对话会等待。",
             "reranker": "检查 PERDURE_RERANK_*；在此之前按分数排序。",
+            "vectors": "检查 PERDURE_VECTOR_*；在此之前按字词检索。",
+            "broker": "检查 PERDURE_KAFKA_*；在此之前对话照常保存并等待。",
             "keys": "新建一个：`perdure keys create NAME`，或设置 PERDURE_API_KEYS。",
         },
         says={
@@ -123,6 +131,8 @@ TOLD: Mapping[Language, Told] = {
             "basic": "未设置；由内置提取器学习",
             "words": "无；按字词检索",
             "none": "未设置",
+            "beside": "与数据同在数据库里",
+            "reached": "{where} 有响应",
             "no_broker": "不需要：任务存放在数据库里",
             "open": "无；只服务本机，监听 {host}",
             "keyed": "请求者都需要密钥",
