@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, func, or_, select, update
+from sqlalchemy import Connection, String, bindparam, delete, func, or_, select, update
 
 from perdure import text
 from perdure.observe import here
@@ -23,7 +23,8 @@ _NEW = {"state": JobState.PENDING.value, "result": {}, "retry_count": 0}
 _BY_KEY = select(jobs).where(*owned(jobs), jobs.c.idempotency_key == bindparam("of_key"))
 _OF = select(jobs).where(*owned(jobs), jobs.c.trace == bindparam("of_trace")).order_by(jobs.c.id)
 _IDS = jobs.c.id.in_(bindparam("ids", expanding=True))
-_THERE = or_(bindparam("in_namespace").is_(None), jobs.c.namespace == bindparam("in_namespace"))
+_PLACE = bindparam("in_namespace", type_=String)
+_THERE = or_(_PLACE.is_(None), jobs.c.namespace == _PLACE)
 _DEPTH = select(jobs.c.state, func.count()).group_by(jobs.c.state)
 _WAITING = select(jobs.c.id).where(
     jobs.c.state.in_([state.value for state in JobState if not state.finished])

@@ -31,7 +31,7 @@ NOTHING = Due(expired=None, deleted=later(-1_000), kept=None, merged=later(-1_00
 def entry(item: str, scope: Scope = ANN, **about: str) -> AuditEntry:
     """One change of one memory."""
     return AuditEntry(
-        id=f"{scope.user} {item}", item=item, namespace=scope.namespace, user=scope.user,
+        id=f"{scope.user} {item}"[-64:], item=item, namespace=scope.namespace, user=scope.user,
         operation=Operation.CREATE, actor=Actor.USER, reason="by hand", before=about.get("before"),
         after=about.get("after"), at=NOW,
     )  # fmt: skip
