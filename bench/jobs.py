@@ -1,43 +1,40 @@
 """Jobs and captures a second on each database that is there, and what claiming a job takes.
 
 Turns of 40 users are captured by four threads, then learnt from by 1, 2 and 4 worker threads; a
-scripted server on a socket answers at once with one statement a turn. Ratios are of one run.
+scripted server on a socket answers at once with one statement a turn. Ratios are of one run, in
+which the databases take turns. A claim is its whole transaction, with waiting for other writers.
 
     python bench/jobs.py [--json FILE] [--quick]
 
-SQLite is always there; the servers are those of `make services`, named by PERDURE_TEST_MARIADB and
-PERDURE_TEST_POSTGRES. Each gets a database of its own, which is dropped in the end.
+Workers, capturers and the scripted server share one process, so that more workers than one mostly
+show what waiting they hide, not what the database could do for as many processes.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
 from statistics import median, quantiles
 from typing import Any, TypeAlias
 from unittest.mock import patch
-
-from sqlalchemy import create_engine, make_url, text
 
 from measures import arguments, report
 from perdure import Memory, Message, Scope
 from perdure.policy import ASSISTANT
 from perdure.settings import Settings
+from perdure.store.database import SqlDatabase, SqlTransaction
 from perdure.store.jobs import SqlJobs
 from perdure.testing.delivery import Request
 from perdure.testing.model_server import ModelServer
+from servers import DATABASES, database, load, there
 
 Figures: TypeAlias = dict[str, float]
 
-SERVERS = {"mariadb": "PERDURE_TEST_MARIADB", "postgres": "PERDURE_TEST_POSTGRES"}
 WORKERS = (1, 2, 4)
 CAPTURERS = 4
 USERS = 40
@@ -51,45 +48,23 @@ def statement(request: Request) -> dict[str, Any]:
     return {"memories": [{"content": f"Likes number {number}", "kind": "preference", "lines": [1]}]}
 
 
-@contextmanager
-def database(kind: str) -> Iterator[str]:
-    """The URL of an empty database."""
-    if kind == "sqlite":
-        with tempfile.TemporaryDirectory() as folder:
-            yield f"sqlite:///{Path(folder) / 'perdure.db'}"
-        return
-    url = make_url(os.environ[SERVERS[kind]])
-    name = f"perdure_bench_{os.getpid()}"
-    admin = create_engine(url, isolation_level="AUTOCOMMIT")
-    with admin.connect() as connection:
-        connection.execute(text(f"CREATE DATABASE {name}"))
-    try:
-        yield url.set(database=name).render_as_string(hide_password=False)
-    finally:
-        with admin.connect() as connection:
-            connection.execute(text(f"DROP DATABASE {name}"))
-        admin.dispose()
-
-
-def measured(kind: str, turns: int, model: str) -> Figures:
-    """What one database does: captures, and for each number of workers jobs and claims."""
+def measured(kind: str, turns: int, model: str, workers: int) -> Figures:
+    """What one database does with so many workers: captures, jobs and claims."""
     policy = ASSISTANT.but(capture=ASSISTANT.capture.but(episodes=False))
-    figures: Figures = {}
-    captures = []
-    for workers in WORKERS:
-        with database(kind) as url:
-            settings = Settings(
-                database_url=url, embedder="none", policy=policy, llm_base_url=model,
-                llm_model="scripted",
-            )  # fmt: skip
-            with Memory.open(settings=settings, workers=False) as memory:
-                captures.append(turns / capturing(memory, turns))
-                took, claims = learning(memory, turns, workers)
-        figures[f"jobs/s, {workers}"] = round(turns / took, 1)
-        figures[f"claim ms, {workers}"] = round(1000 * median(claims), 2)
-        figures[f"claim p95 ms, {workers}"] = round(1000 * quantiles(claims, n=20)[-1], 2)
-    figures["captures/s"] = round(median(captures), 1)
-    return figures
+    with database(kind) as url:
+        settings = Settings(
+            database_url=url, embedder="none", policy=policy, llm_base_url=model,
+            llm_model="scripted",
+        )  # fmt: skip
+        with Memory.open(settings=settings, workers=False) as memory:
+            captures = turns / capturing(memory, turns)
+            took, claims = learning(memory, turns, workers)
+    return {
+        "captures/s": captures,
+        f"jobs/s, {workers}": turns / took,
+        f"claim ms, {workers}": 1000 * median(claims),
+        f"claim p95 ms, {workers}": 1000 * quantiles(claims, n=20)[-1],
+    }
 
 
 def capturing(memory: Memory, turns: int) -> float:
@@ -108,19 +83,27 @@ def capturing(memory: Memory, turns: int) -> float:
 def learning(memory: Memory, turns: int, workers: int) -> tuple[float, Sequence[float]]:
     """Seconds until all turns are learnt, and the seconds of each claim that found a job."""
     claims: list[float] = []
-    claim = SqlJobs.claim
+    claim, begin = SqlJobs.claim, SqlDatabase.begin
+    unit = threading.local()
 
-    def timed(*given: Any) -> Any:
-        start = time.perf_counter()
+    def noted(*given: Any) -> Any:
         job = claim(*given)
-        if job is not None:
-            claims.append(time.perf_counter() - start)
+        unit.claimed = job is not None
         return job
+
+    @contextmanager
+    def timed(self: SqlDatabase, scope: Scope | None = None) -> Iterator[SqlTransaction]:
+        unit.claimed = False
+        start = time.perf_counter()
+        with begin(self, scope) as tx:
+            yield tx
+        if unit.claimed:
+            claims.append(time.perf_counter() - start)
 
     stop = threading.Event()
     worker = memory.parts.worker
     threads = [threading.Thread(target=worker.run, args=(stop,)) for _ in range(workers)]
-    with patch.object(SqlJobs, "claim", timed):
+    with patch.object(SqlJobs, "claim", noted), patch.object(SqlDatabase, "begin", timed):
         start = time.perf_counter()
         for thread in threads:
             thread.start()
@@ -141,24 +124,33 @@ def main() -> int:
     """Run the bench."""
     given = arguments(__doc__ or "").parse_args()
     turns = 80 if given.quick else 1_200
-    there = ["sqlite", *(kind for kind, name in SERVERS.items() if os.environ.get(name))]
+    kinds, before = there(DATABASES), load()
+    rounds: dict[str, list[Figures]] = {kind: [] for kind in kinds}
     with ModelServer(rule=statement) as server:
-        found = {kind: measured(kind, turns, server.base_url) for kind in there}
+        for workers in WORKERS:
+            for kind in kinds:
+                rounds[kind].append(measured(kind, turns, server.base_url, workers))
+    found = {
+        kind: {
+            name: round(median(one[name] for one in each if name in one), 2)
+            for name in dict.fromkeys(name for one in each for name in one)
+        }
+        for kind, each in rounds.items()
+    }
     ratios = {
         kind: {name: round(value / found["sqlite"][name], 2) for name, value in figures.items()}
         for kind, figures in found.items()
         if kind != "sqlite"
     }
-    report({"turns": turns, "figures": found, "to sqlite": ratios}, given.json)
-    print(f"{turns} turns" + "".join(f"{kind:>12}" for kind in found)
+    loads = [before, load()]
+    report({"turns": turns, "loads": loads, "figures": found, "to sqlite": ratios}, given.json)
+    print(f"{turns} turns; {' to '.join(loads)}")
+    print(" " * 18 + "".join(f"{kind:>12}" for kind in found)
           + "".join(f"{kind + '/sqlite':>18}" for kind in ratios))  # fmt: skip
     for name in found["sqlite"]:
         row = "".join(f"{figures[name]:>12.2f}" for figures in found.values())
         row += "".join(f"{of[name]:>18.2f}" for of in ratios.values())
-        print(f"{name:<{len(str(turns)) + 6}}"[:22].ljust(18) + row)
-    for kind, name in SERVERS.items():
-        if kind not in there:
-            print(f"{kind} is not there: {name} is not set; `make services` tells it")
+        print(f"{name:<18}{row}")
     return 0
 
 

@@ -125,13 +125,14 @@ def plot(
     figure.savefig(file, dpi=120)
 
 
-def bars(file: Path, title: str, rows: Mapping[str, Figures]) -> None:
+def bars(file: Path, title: str, rows: Mapping[str, Figures], *, most: float | None = 100) -> None:
     """Draw measures of several set-ups beside each other as PNG, one colour a measure.
 
     Args:
         file: where to.
         title: of the picture.
-        rows: measures in 0..100 by set-up.
+        rows: measures from 0 on by set-up.
+        most: where the axis ends; None: where the longest bar does.
     """
     pyplot = _pyplot(file)
     if pyplot is None:
@@ -143,7 +144,7 @@ def bars(file: Path, title: str, rows: Mapping[str, Figures]) -> None:
         spots = [row + place * high for row in range(len(rows))]
         drawn.barh(spots, [row[name] for row in rows.values()], height=high, label=name)
     drawn.set_yticks([row + 0.4 - high / 2 for row in range(len(rows))], labels=list(rows))
-    drawn.set(title=title, xlim=(0, 100))
+    drawn.set(title=title, xlim=(0, most))
     drawn.invert_yaxis()
     drawn.grid(visible=True, axis="x", alpha=0.3)
     figure.legend(loc="outside lower center", ncols=len(names))
