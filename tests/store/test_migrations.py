@@ -17,7 +17,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Column, MetaData, Table, create_engine, inspect, make_url, text
 
 from perdure.errors import Misconfigured
-from perdure.ports import ItemFilter
+from perdure.ports import Due, ItemFilter
 from perdure.store import migrations
 from perdure.store.columns import moment
 from perdure.store.database import SqlDatabase, migrate
@@ -266,6 +266,32 @@ def test_the_fifth_revision_keeps_every_job_and_every_entry(empty_url, connected
         assert tx.erasures.last(ANN) is None
         assert tx.spend.together("default", "2026-03") == []
         assert sum(tx.erasures.wipe(ANN).values()) == 2
+    database.close()
+
+
+@pytest.mark.spec("3.7")
+def test_the_seventh_revision_finds_what_can_no_longer_be_brought_back(empty_url, connected):
+    """From 0006: of the entries that hold a whole memory it notes since when."""
+    upgraded(empty_url, "0006")
+    with connected(empty_url) as old:
+        for user, was, at in (("ann", "{}", 5), ("bo", None, 5), ("小林", "{}", 7)):
+            put(
+                old, "perdure_audit_log", namespace="default", user_id=user, entry_id="e",
+                item_id="i", operation="merge", actor="system", reason="r", was=was, at=at,
+            )  # fmt: skip
+
+    assert migrate(empty_url)
+
+    database = SqlDatabase.open(empty_url, clock=lambda: NOW)
+
+    def overdue(tx, at):
+        due = Due(expired=None, deleted=moment(0), kept=None, merged=moment(at))
+        return [owner.user for owner in tx.owners.overdue("default", due)]
+
+    with database.begin() as tx:
+        assert [overdue(tx, at) for at in (4, 5, 7)] == [[], ["ann"], ["ann", "小林"]]
+        assert tx.audit.forget(ANN, moment(5)) == 1
+        assert overdue(tx, 7) == ["小林"]
     database.close()
 
 

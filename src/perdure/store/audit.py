@@ -37,19 +37,19 @@ _MERGED_BY = _MERGES.where(
 _SCRUB = (
     update(audit_log)
     .where(*owned(audit_log), audit_log.c.item_id.in_(bindparam("items", expanding=True)))
-    .values(before=None, after=None, was=None)
+    .values(before=None, after=None, was=None, was_at=None)
 )
 _BLANK = (
     update(audit_log)
     .where(*owned(audit_log), audit_log.c.entry_id.in_(bindparam("entries", expanding=True)))
-    .values(before=None, after=None, was=None)
+    .values(before=None, after=None, was=None, was_at=None)
 )
 _FORGET = (
     update(audit_log)
     .where(
         *owned(audit_log), audit_log.c.was.is_not(None), audit_log.c.at <= bindparam("before_at")
     )
-    .values(was=None)
+    .values(was=None, was_at=None)
 )
 
 _CURSOR = re.compile(r"[0-9]{1,18}")
@@ -81,6 +81,7 @@ class SqlAudit:
                         "trace": entry.trace,
                         "was": None if entry.was is None else rows.packed(entry.was),
                         "by": entry.by,
+                        "was_at": None if entry.was is None else entry.at,
                     }
                     for entry in entries
                 ],

@@ -77,7 +77,7 @@ class SqlOwners:
 
     def overdue(self, namespace: str, due: Due) -> list[Scope]:
         """Owners of something that is overdue."""
-        undoable = _of(audit_log, audit_log.c.was.is_not(None), audit_log.c.at <= due.merged)
+        undoable = _of(audit_log, audit_log.c.was_at <= due.merged)
         wanted = [_of(deletions, deletions.c.at <= due.deleted), undoable]
         if due.expired is not None:
             active = memories.c.status == Status.ACTIVE.value

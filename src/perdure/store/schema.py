@@ -267,9 +267,11 @@ audit_log = Table(
     Column("trace", line(ID)),
     Column("was", LONG),  # a whole memory that left the table, as JSON; empty once scrubbed
     Column("by", line(NAME)),  # which person or key, where that is known
+    Column("was_at", Moment),  # since when `was` is there; empty where it is
     Index("ix_perdure_audit_log_item", "namespace", "user_id", "item_id", "id"),
     Index("ix_perdure_audit_log_newest", "namespace", "id"),
     Index("ix_perdure_audit_log_user", "namespace", "user_id", "id"),
+    Index("ix_perdure_audit_log_was_at", "namespace", "was_at"),
     sqlite_autoincrement=True,
 )
 
@@ -299,6 +301,7 @@ vectors = Table(
     Column("dimension", Integer, nullable=False),
     Column("parts", BYTES, nullable=False),  # one vector a part, float32, little endian
     PrimaryKeyConstraint("namespace", "user_id", "corpus", "model", "ref"),
+    Index("ix_perdure_vectors_model", "model"),
 )
 
 texts = Table(

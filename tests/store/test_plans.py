@@ -1,0 +1,62 @@
+"""What recalls, workers and upkeep ask again and again is found by an index, however much there is.
+
+SQLite tells its plan without a row, and what it can find by an index the others can, too.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import event
+
+from perdure.ports import Corpus, Due
+from perdure.store.database import SqlDatabase
+from perdure.testing.samples import ANN, NOW
+from perdure.types import JobState, JobType
+
+WHOLE = re.compile(r"SCAN (perdure_(?!places)\w+|other)|.*\(namespace=\?\)$")
+AGO = NOW - timedelta(days=30)
+TYPES = list(JobType)
+ASKED = {
+    "a user's active memories": lambda tx: tx.items.active(ANN),
+    "a user's revision": lambda tx: tx.users.revision(ANN, Corpus.MEMORIES),
+    "a user's terms": lambda tx: tx.fulltext.postings(ANN, Corpus.MEMORIES, ["tea", "茶"]),
+    "a user's vectors": lambda tx: tx.vectors.read(ANN, Corpus.MEMORIES, "m"),
+    "a user's undoable past": lambda tx: tx.audit.forget(ANN, AGO),
+    "the next job": lambda tx: tx.jobs.claim(NOW, 10, TYPES),
+    "jobs of dead workers": lambda tx: tx.jobs.release(NOW),
+    "jobs that wait": lambda tx: tx.jobs.waiting(TYPES, 1_000),
+    "the job that waits longest": lambda tx: tx.jobs.oldest(),
+    "dead jobs": lambda tx: tx.jobs.page([JobState.DEAD]),
+    "jobs to be forgotten": lambda tx: tx.jobs.forget(AGO),
+    "who has something overdue": lambda tx: tx.owners.overdue(
+        "default", Due(expired=NOW, deleted=AGO, kept=AGO, merged=AGO)
+    ),
+    "the length of a model's vectors": lambda tx: tx.vectors.dimension("m"),
+    "vectors of one model without another's": lambda tx: tx.vectors.lacking("m", "n"),
+    "vectors of a model to be forgotten": lambda tx: tx.vectors.forget("m"),
+}
+
+
+@pytest.mark.spec("2", "5")
+@pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
+def test_no_whole_table_is_read_for(asked, place):
+    database = SqlDatabase.open(place("sqlite"), clock=lambda: NOW)
+    said = []
+    event.listen(
+        database.engine,
+        "before_cursor_execute",
+        lambda _connection, _cursor, statement, values, *_: said.append((statement, values)),
+    )
+    with database.begin() as tx:
+        asked(tx)
+        plans = [
+            row[3]
+            for statement, values in list(said)
+            for row in tx.connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)
+        ]
+    database.close()
+    assert plans
+    assert [step for step in plans if WHOLE.match(step)] == []
