@@ -61,6 +61,7 @@ def serve(
     """
     import uvicorn  # noqa: PLC0415 - slow to import, and no other command needs it
 
+    from perdure.pages.app import with_pages  # noqa: PLC0415 - the same
     from perdure.serve.app import create_app  # noqa: PLC0415 - the same
     from perdure.serve.auth import Callers, check_listening, loopback  # noqa: PLC0415 - the same
 
@@ -81,7 +82,7 @@ def serve(
             if settings.workers:
                 memory.start()
             config = uvicorn.Config(
-                create_app(memory, settings),
+                with_pages(create_app(memory, settings)),
                 access_log=False,
                 log_config=None,
                 lifespan="off",

@@ -80,6 +80,7 @@ def create_app(memory: Memory | None, settings: Settings) -> FastAPI:
         description=_DESCRIPTION,
         redoc_url=None,
     )
+    app.state.home = "docs"
     app.state.memory = memory
     app.state.callers = Callers.of(settings, None if memory is None else memory.parts.keys)
     app.state.health = None if memory is None else Health(memory.parts)
@@ -110,8 +111,11 @@ def status_of(error: type[PerdureError]) -> int:
 
 @_door.get("/")
 def opened(request: Request, token: Annotated[str | None, Query()] = None) -> Response:
-    """Where the link of the first start leads: the browser keeps the key, and shows the API."""
-    reply = RedirectResponse("docs", status_code=303)
+    """Where the link of the first start leads: the browser keeps the key, and shows what there is.
+
+    That is the API, or the pages where they were put beside it.
+    """
+    reply = RedirectResponse(request.app.state.home, status_code=303)
     if token is not None and at_home(request):
         secure = request.url.scheme == "https"
         reply.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=secure)

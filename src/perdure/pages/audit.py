@@ -1,0 +1,37 @@
+"""Audit: a user's memories, to read and not to change; that somebody looked is written down."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from perdure.pages.page import PREFIX, PageRoute, Reads
+from perdure.serve import admin
+from perdure.serve.admin import RowsQuery
+from perdure.types import Scope
+
+routes = APIRouter(prefix=PREFIX, route_class=PageRoute)
+
+
+@routes.get("/audit")
+def audited(
+    view: Reads,
+    user_id: Annotated[str, Query()] = "",
+    page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
+) -> Response:
+    """Find a user; then all of their memories, whatever their status."""
+    rows = None
+    if user_id:
+        rows = admin.memories(view.memory, view.who, RowsQuery(user_id=user_id, page=page))
+    return view.html("audit.html", asked=user_id, rows=rows)
+
+
+@routes.get("/audit/{item_id}")
+def happened(view: Reads, item_id: str, user_id: Annotated[str, Query()]) -> Response:
+    """What happened to one memory of a user."""
+    scope = Scope(namespace=view.who.namespace, user=user_id)
+    view.memory.parts.audit.looked(scope, view.who.name, "history")
+    history = view.memory.items.history(scope, item_id)
+    return view.html("_history.html" if view.partial else "history.html", history=history)

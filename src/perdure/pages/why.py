@@ -1,0 +1,65 @@
+"""Why: what a message would bring to mind, and for what reason each memory is said or not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from perdure.pages.charts import stacked
+from perdure.pages.page import PREFIX, PageRoute, Person, Sent, View, spoken
+from perdure.types import Answer, Considered, Stage
+from perdure.types.words import in_words
+
+routes = APIRouter(prefix=PREFIX, route_class=PageRoute)
+
+
+@routes.get("/why")
+def asked(view: Person) -> Response:
+    """The page before anything was asked."""
+    projects = view.memory.items.projects(view.scope)
+    return view.html("why.html", query="", project="", projects=projects, answer=None)
+
+
+@routes.post("/why")
+def explained(view: Person, form: Sent) -> Response:
+    """What the message would bring to mind. Looking counts as no use of a memory."""
+    query, project = form["query"].strip(), form["project"].strip()
+    values: dict[str, Any] = {"query": query, "project": project, "answer": None}
+    if query:
+        values |= told(view, answer_to(view, query, project or None))
+    if view.partial:
+        return view.html("_why.html", **values)
+    return view.html("why.html", projects=view.memory.items.projects(view.scope), **values)
+
+
+def answer_to(view: View, query: str, project: str | None) -> Answer:
+    """The answer that the service would give now, with the way of each memory."""
+    parts, scope = view.memory.parts, view.scope.within(project=project)
+    return parts.recaller.answer(
+        scope, query, policy=parts.policy_of(scope.namespace), at=parts.clock(), explain=True
+    )
+
+
+def told(view: View, answer: Answer) -> dict[str, Any]:
+    """An answer as the page shows it: what is said, then what is left out and why."""
+    tongue = spoken(view.request)
+    most = max((one.score.total for one in answer.considered if one.score), default=1.0)
+    said = [one for one in answer.considered if one.stage is Stage.SAID]
+    out = [one for one in answer.considered if one.stage is not Stage.SAID]
+
+    def bar(one: Considered) -> object:
+        return None if one.score is None else stacked(one.score.terms, max(most, 1.0))
+
+    def reason(one: Considered) -> str:
+        return "" if one.reason is None else in_words(one.reason, tongue)
+
+    return {
+        "answer": answer,
+        "said": said,
+        "out": out,
+        "bar": bar,
+        "reason": reason,
+        "degraded": [(one.part, in_words(one.reason, tongue)) for one in answer.degraded],
+    }
