@@ -58,12 +58,7 @@ class Service:
 
 def prepare_mariadb(folder: Path) -> None:
     """Install the system's package where it is missing, and make an empty server."""
-    if shutil.which("mariadbd") is None:
-        if os.geteuid() != 0 or shutil.which("apt-get") is None:
-            sys.exit("MariaDB is not there; install it (Debian: apt-get install mariadb-server).")
-        quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        run(["apt-get", "update", "-q"], env=quiet)
-        run(["apt-get", "install", "-yq", "--no-install-recommends", "mariadb-server"], env=quiet)
+    packaged("mariadbd", "mariadb-server")
     run([
         "mariadb-install-db", "--no-defaults", f"--datadir={folder / 'data'}", f"--user={me()}",
         "--auth-root-authentication-method=normal", "--skip-test-db",
@@ -90,6 +85,20 @@ def ready_mariadb(_: Path, port: int) -> bool:
         "mariadb", "--no-defaults", "--protocol=tcp", "-h", LOOPBACK, "-P", str(port), "-u", "root",
         "-e", "CREATE DATABASE IF NOT EXISTS perdure",
     ])  # fmt: skip
+
+
+# ── a browser, which is no server ────────────────────────────────────────────────────────────────
+
+
+def packaged(program: str, *packages: str) -> None:
+    """Install the system's packages where the program is missing."""
+    if shutil.which(program) is not None:
+        return
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        sys.exit(f"{program} is not there; install it (Debian: apt-get install {packages[0]}).")
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    run(["apt-get", "update", "-q"], env=quiet)
+    run(["apt-get", "install", "-yq", "--no-install-recommends", *packages], env=quiet)
 
 
 # ── PostgreSQL with pgvector ─────────────────────────────────────────────────────────────────────
@@ -345,6 +354,8 @@ def main() -> None:
         HOME.mkdir(exist_ok=True)
         if any(service.name != "mariadb" for service in chosen):
             install()
+        if not given.services:
+            packaged("chromium", "chromium", "fonts-noto-cjk")  # the pages are tested in it
         for service in chosen:
             start(service)
     else:

@@ -12,7 +12,7 @@ from perdure.pages.charts import bars
 from perdure.pages.page import PREFIX, Looks, Mends, PageRoute, Sent, View, spoken
 from perdure.serve import admin
 from perdure.serve.admin import JobsQuery
-from perdure.types import JobState, Permission, Reason
+from perdure.types import Action, JobState, Permission, Reason
 from perdure.types.words import in_words
 
 routes = APIRouter(prefix=PREFIX, route_class=PageRoute)
@@ -34,7 +34,7 @@ def overview(
         age=age,
         charts=(
             ("queue", bars({state.value: depth.get(state, 0) for state in JobState})),
-            ("decisions", bars(meter.split("memory_decision", "action"))),
+            ("decisions", bars(_decided(view, meter.split("memory_decision", "action")))),
             ("refusals", bars(_spoken(view, meter.split("memory_refused", "reason")))),
             ("drops", bars(_spoken(view, meter.split("recall_dropped", "reason")))),
             ("tokens", bars(meter.split("model_tokens", "direction"))),
@@ -53,6 +53,13 @@ def mended(view: Mends, job_id: int, form: Sent) -> Response:
         raise Rejected(field="do")
     verbs[form["do"]](view.memory, view.who, job_id)
     return view.go("operations")
+
+
+def _decided(view: View, amounts: dict[str, float]) -> dict[str, float]:
+    known = set(Action)
+    return {
+        view.say(f"decision_{name}") if name in known else name: n for name, n in amounts.items()
+    }
 
 
 def _spoken(view: View, amounts: dict[str, float]) -> dict[str, float]:

@@ -43,8 +43,8 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "auto_learn": ("Learn from conversations", "从对话中自动学习"),
     "auto_learn_says": (
         (
-            "What matters in finished conversations is remembered by itself. Off: only what you add "
-            "here or ask for in a conversation is remembered; what is known is still used."
+            "What matters in finished conversations is remembered by itself. Off: only what you "
+            "add here or ask for in a conversation is remembered; what is known is still used."
         ),
         (
             "对话结束后，自动记住其中重要的内容。关闭后，只记住您在这里添加或在对话中明确要求的内容；"
@@ -235,7 +235,16 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "term_task": ("task", "任务"),
     "term_same_conversation": ("same conversation", "同一对话"),
     "term_other": ("other", "其他"),
+    "arm_pinned": ("always considered ({rank})", "始终考虑（{rank}）"),
+    "arm_semantic": ("by meaning ({rank})", "语义检索（{rank}）"),
+    "arm_fulltext": ("by words ({rank})", "字词检索（{rank}）"),
+    "arm_structured": ("recent ({rank})", "近期（{rank}）"),
     # operations
+    "decision_ADD": ("added", "新增"),
+    "decision_UPDATE": ("changed one", "更新"),
+    "decision_TOUCH": ("confirmed one", "再次确认"),
+    "decision_DELETE": ("removed one", "移除"),
+    "decision_NONE": ("nothing", "无变化"),
     "operations_says": (
         "Figures are of this process since it began. Looking is recorded in the audit.",
         "数字统计自本进程启动以来。查看会记入审计。",
