@@ -31,7 +31,7 @@ from perdure.store.database import SqlDatabase, SqlTransaction
 from perdure.store.jobs import SqlJobs
 from perdure.testing.delivery import Request
 from perdure.testing.model_server import ModelServer
-from servers import DATABASES, database, load, there
+from places import DATABASES, database, load, there
 
 Figures: TypeAlias = dict[str, float]
 

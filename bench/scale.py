@@ -51,8 +51,8 @@ from perdure.vectors.outside import OutsideIndex
 from perdure.vectors.pgvector import PgVectorHost
 from perdure.vectors.table import TableIndex
 from perdure.wiring import now, wire
+from places import DATABASES, address, database, load, there
 from recall import AT, DIMENSION, POLICY, WORDS, Ready, statements, unit, write
-from servers import DATABASES, address, database, load, there
 
 Figures: TypeAlias = dict[str, float]
 

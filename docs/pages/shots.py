@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes the pictures of the pages: a service of its own, made-up people, both languages.
 
-    python docs/pages/shots.py            # the pictures of the documents, into docs/pages
-    python docs/pages/shots.py FOLDER     # every page, width, theme and language, to look at
+python docs/pages/shots.py            # the pictures of the documents, into docs/pages
+python docs/pages/shots.py FOLDER     # every page, width, theme and language, to look at
 """
 
 from __future__ import annotations

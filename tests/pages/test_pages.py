@@ -324,9 +324,7 @@ def test_why_tells_what_the_service_would_say_and_counts_no_use(pages):
     told = pages.post("/api/v1/memory/context", json=body).json()
     assert told["text"].splitlines()[-2] in shown
     shown_ids = re.findall(r'data-item="(\w+)"', shown)
-    assert shown_ids == [one["id"] for one in told["kept"]] + [
-        one["id"] for one in told["dropped"]
-    ]
+    assert shown_ids == [one["id"] for one in told["kept"]] + [one["id"] for one in told["dropped"]]
 
 
 def test_the_terms_of_a_score_are_drawn_one_after_the_other():
