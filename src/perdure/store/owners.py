@@ -46,7 +46,7 @@ _HOLDING = (users, conversations)
 _SPOKEN = (Role.USER.value, Role.ASSISTANT.value)
 _MENDING = (JobType.EMBED.value, JobType.RECONCILE.value)
 _VECTORS = select(memories.c.vector_status, func.count()).group_by(memories.c.vector_status)
-_OVER = [state.value for state in JobState if state.finished]
+_NOT_OVER = [state.value for state in JobState if not state.finished]
 
 
 class SqlOwners:
@@ -95,7 +95,7 @@ class SqlOwners:
             episodes: messages should have terms and vectors too.
         """
         found = self._owners(namespace, *_disagreeing(model, episodes=episodes))
-        mended = _of(jobs, jobs.c.type.in_(_MENDING), not_(jobs.c.state.in_(_OVER)))
+        mended = _of(jobs, jobs.c.type.in_(_MENDING), jobs.c.state.in_(_NOT_OVER))
         leaving = _of(outbox, outbox.c.type.in_(_MENDING))
         mending = set(self._owners(namespace, mended, leaving)) if found else set()
         return [owner for owner in found if owner not in mending]

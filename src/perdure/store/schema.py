@@ -211,6 +211,7 @@ jobs = Table(
     UniqueConstraint("running_key", name="uq_perdure_jobs_running_key"),
     Index("ix_perdure_jobs_due", "next_retry_at", "id"),
     Index("ix_perdure_jobs_state", "state", "id"),
+    Index("ix_perdure_jobs_since", "state", "updated_at"),
     Index("ix_perdure_jobs_owner", "namespace", "user_id", "ordered", "state", "id"),
     Index("ix_perdure_jobs_trace", "trace"),
     sqlite_autoincrement=True,

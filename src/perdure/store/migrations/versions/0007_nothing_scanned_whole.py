@@ -17,4 +17,5 @@ def upgrade() -> None:
     add_column("perdure_audit_log", may("was_at", MOMENT))
     op.execute("UPDATE perdure_audit_log SET was_at = at WHERE was IS NOT NULL AND was_at IS NULL")
     create_index("ix_perdure_audit_log_was_at", "perdure_audit_log", ["namespace", "was_at"])
+    create_index("ix_perdure_jobs_since", "perdure_jobs", ["state", "updated_at"])
     create_index("ix_perdure_vectors_model", "perdure_vectors", ["model"])
