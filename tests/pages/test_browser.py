@@ -1,0 +1,344 @@
+"""The pages in a real browser, against a real service on SQLite, as a person uses them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+HERE = Path(__file__).parent
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+).split()
+AXE = (HERE / "axe-4.14.1.min.js").read_text("utf-8")
+WAIT_MS = 20_000  # the machine may be busy
+HOSTILE = "**b** <script>window.pwned=1</script> [c](javascript:window.pwned=1)"
+BREAKS_OUT = "\"><img src=x onerror=window.pwned=1>"
+
+pytestmark = [
+    pytest.mark.skipif(
+        not CHROMIUM.exists(), reason=f"{CHROMIUM} is not there; `make services` installs it"
+    ),
+    pytest.mark.timeout(180),
+]
+
+
+class Service:
+    """A running service: its address, the link of its first start, and a client of its API."""
+
+    def __init__(self, url, link):
+        self.url = url
+        self.link = link
+        self.api = httpx.Client(base_url=f"{url}/api/v1", trust_env=False, timeout=30)
+
+    def say(self, user, content):
+        """A finished turn of a conversation; waits until it is learnt from."""
+        body = {
+            "user_id": user,
+            "messages": [
+                {"role": "user", "content": content},
+                {"role": "assistant", "content": "Noted."},
+            ],
+        }
+        taken = self.api.post("/conversations/chat-1/turns", json=body).json()
+        until = time.monotonic() + 30
+        while taken["state"] not in ("learnt", "skipped", "dead") and time.monotonic() < until:
+            time.sleep(0.05)
+            path = f"/captures/{taken['trace']}"
+            taken = self.api.get(path, params={"user_id": user}).json()
+        assert taken["state"] == "learnt"
+
+    def add(self, user, content, **more):
+        body = {"user_id": user, "content": content, **more}
+        made = self.api.post("/memory/items", json=body)
+        assert made.status_code == 201, made.text
+        return made.json()
+
+    def listed(self, user, status="active"):
+        found = self.api.get("/memory/items", params={"user_id": user, "status": status}).json()
+        return [item["content"] for item in found["items"]]
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    """``perdure serve`` in a process of its own."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PERDURE_")}
+    environment["PERDURE_EMBEDDER"] = "none"
+    command = [Path(sys.executable).parent / "perdure", "serve", "--port", "0", "--json"]
+    with subprocess.Popen(
+        command, cwd=tmp_path_factory.mktemp("service"), env=environment, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        told = json.loads(process.stdout.readline())
+        service = Service(told["url"], told["link"])
+        yield service
+        service.api.close()
+        process.terminate()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(service, browser):
+    """Opens a page as a user: ``visit("ann")``; whatever the console complains of is a failure."""
+    contexts, wrong = [], []
+
+    def visit(user, path="memory", *, admin=False, **how):
+        context = browser.new_context(**({"locale": "en-GB"} | how))
+        context.set_default_timeout(WAIT_MS)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda said: wrong.append(said.text) if "Policy" in said.text else None)
+        if admin:
+            page.goto(service.link)
+        context.add_cookies([{"name": "perdure_user", "value": user, "url": service.url}])
+        page.goto(f"{service.url}/pages/{path}")
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+def row(page, content):
+    return page.locator("#rows > .row", has=page.locator(".content", has_text=content))
+
+
+def seen(page, *contents):
+    expect(page.locator("#rows > .row .content")).to_have_text(list(contents), timeout=WAIT_MS)
+
+
+@pytest.mark.spec("7")
+def test_a_memory_is_added_edited_dismissed_restored_deleted_and_taken_back(service, visit):
+    page = visit("ann")
+    expect(page.get_by_text("Nothing is remembered yet")).to_be_visible()
+    page.get_by_label("What should be remembered?").fill("喜欢茉莉花茶 👨‍👩‍👧")
+    expect(page.get_by_text("8 of 500 characters")).to_be_visible()
+    page.get_by_role("button", name="Add", exact=True).click()
+    seen(page, "喜欢茉莉花茶 👨‍👩‍👧")
+    expect(page.get_by_text("Nothing is remembered yet")).to_be_hidden()
+    expect(page.locator("#add-content")).to_have_value("")
+    expect(page.locator("#add-content")).to_be_focused()
+
+    page.get_by_role("button", name="Edit:").or_(page.get_by_role("link", name="Edit:")).click()
+    expect(page.get_by_label("Memory", exact=True)).to_be_focused()
+    page.get_by_label("Memory", exact=True).fill("Likes jasmine tea")
+    page.get_by_role("button", name="Save").click()
+    seen(page, "Likes jasmine tea")
+
+    page.get_by_role("button", name="Do not remember this again").click()
+    expect(page.get_by_text("It will not be remembered again.")).to_be_visible()
+    assert service.listed("ann", "dismissed") == ["Likes jasmine tea"]
+    page.get_by_role("link", name=re.compile("Not used")).click()
+    seen(page, "Likes jasmine tea")
+    page.get_by_role("button", name="Restore:").click()
+    expect(page.get_by_text("It is in use again.")).to_be_visible()
+    page.get_by_role("link", name=re.compile("In use")).click()
+    seen(page, "Likes jasmine tea")
+
+    page.get_by_role("button", name="Delete:").click()
+    expect(page.get_by_role("button", name="Undo")).to_be_focused()
+    assert service.listed("ann") == []
+    page.get_by_role("button", name="Undo").click()
+    seen(page, "Likes jasmine tea")
+    assert service.listed("ann") == ["Likes jasmine tea"]
+
+
+@pytest.mark.spec("7")
+def test_the_way_back_is_offered_for_ten_seconds(service, visit):
+    service.add("ten", "Likes tea")
+    page = visit("ten")
+    page.get_by_role("button", name="Delete:").click()
+    page.mouse.move(0, 0)
+    undo = page.get_by_role("button", name="Undo")
+    expect(undo).to_be_visible()
+    began = time.monotonic()
+    expect(undo).to_be_hidden(timeout=WAIT_MS)
+    assert 7 < time.monotonic() - began < 15
+
+
+@pytest.mark.spec("7")
+def test_a_switch_stays_over_a_reload_and_means_what_it_says(service, visit):
+    page = visit("bo")
+    switch = page.get_by_role("switch", name="Learn from conversations")
+    expect(switch).to_be_checked()
+    with page.expect_response("**/switches"):
+        switch.click()
+    page.reload()
+    expect(switch).not_to_be_checked()
+    settings = service.api.get("/memory/settings", params={"user_id": "bo"}).json()
+    assert settings["auto_learn"] is False
+
+
+@pytest.mark.spec("7")
+def test_a_conversation_captured_over_http_appears_with_its_sentences(service, visit):
+    service.say("小林", "我搬到了上海。")
+    page = visit("小林".encode().hex(), locale="zh-CN")
+    page.locator(".pop > summary").click()
+    page.locator("#person-id").fill("小林")
+    page.get_by_role("button", name="查看").click()
+    expect(row(page, "上海")).to_be_visible()
+    page.get_by_text("的对话").click()
+    expect(page.get_by_text("我搬到了上海。")).to_be_visible()
+
+
+@pytest.mark.spec("7")
+def test_search_answers_while_somebody_types_and_several_are_chosen(service, visit):
+    for what in ("tea", "coffee", "cocoa"):
+        service.add("many", f"Likes {what}")
+    page = visit("many")
+    page.get_by_role("searchbox").press_sequentially("co")
+    seen(page, "Likes cocoa", "Likes coffee")
+    expect(page).to_have_url(re.compile("q=co"))
+    page.get_by_label("Choose: Likes cocoa").check()
+    page.get_by_label("Choose: Likes coffee").check()
+    page.locator("#several").get_by_role("button", name="Delete").click()
+    expect(page.get_by_text("2 done.")).to_be_visible()
+    assert service.listed("many") == ["Likes tea"]
+    page.locator("#notice").get_by_role("button", name="Undo").click()
+    seen(page, "Likes cocoa", "Likes coffee")
+    assert len(service.listed("many")) == 3
+
+
+@pytest.mark.spec("7")
+def test_two_tabs_that_edit_the_same_row_lose_no_change(service, visit):
+    service.add("tabs", "Lives in Oslo")
+    first, second = visit("tabs"), visit("tabs")
+    for page, text in ((first, "Lives in Bergen"), (second, "Lives in Tromsø")):
+        page.get_by_role("link", name="Edit:").click()
+        page.get_by_label("Memory", exact=True).fill(text)
+    first.get_by_role("button", name="Save").click()
+    seen(first, "Lives in Bergen")
+    second.get_by_role("button", name="Save").click()
+    expect(second.get_by_role("alert").get_by_text("Lives in Bergen")).to_be_visible()
+    expect(second.get_by_label("Memory", exact=True)).to_have_value("Lives in Tromsø")
+    assert service.listed("tabs") == ["Lives in Bergen"]
+
+
+@pytest.mark.spec("7")
+def test_all_is_cleared_only_after_it_was_typed(service, visit):
+    service.add("clear", "Likes tea")
+    page = visit("clear")
+    page.locator("summary", has_text="Clear all memories").click()
+    typed = page.get_by_label("Type “clear all” to confirm")
+    typed.fill("clear")
+    page.get_by_role("button", name="Clear all memories").click()
+    expect(page.locator("#clear .wrong")).to_contain_text("exactly")
+    assert service.listed("clear") == ["Likes tea"]
+    typed.fill("clear all")
+    page.get_by_role("button", name="Clear all memories").click()
+    expect(page.get_by_text("Nothing is remembered yet")).to_be_visible()
+    assert service.listed("clear") == []
+
+
+@pytest.mark.spec("7")
+def test_why_agrees_with_the_service(service, visit):
+    for content, kind in (("Likes jasmine tea", "preference"), ("Plays chess on Sundays", "fact")):
+        service.add("why", content, kind=kind)
+    page = visit("why", "why")
+    page.get_by_label("Message").fill("Which tea should I order?")
+    page.get_by_role("button", name="Explain").click()
+    body = {"user_id": "why", "query": "Which tea should I order?", "explain": True}
+    told = service.api.post("/memory/context", json=body).json()
+    expect(page.locator(".sent")).to_have_text(told["text"], timeout=WAIT_MS)
+    said = page.locator("section", has_text="Memories in it").locator(".content")
+    expect(said).to_have_text([one["content"] for one in told["kept"]])
+    out = page.locator("section", has_text="Left out, and why").locator(".row")
+    expect(out).to_have_count(len(told["dropped"]))
+    expect(out.first).to_contain_text("does not fit this question")
+
+
+@pytest.mark.spec("7", "9")
+def test_the_audit_refuses_whoever_may_not_read_and_says_that_looking_is_recorded(service, visit):
+    service.add("seen", "Likes tea")
+    assert visit("x", "audit?user_id=seen").get_by_text("This did not work").is_visible()
+    page = visit("x", "audit?user_id=seen", admin=True)
+    expect(page.get_by_text("is recorded")).to_be_visible()
+    expect(page.get_by_role("cell", name="Likes tea")).to_be_visible()
+    page.get_by_text("History", exact=True).click()
+    expect(page.get_by_text("created · the user")).to_be_visible()
+
+
+def test_a_form_keeps_its_text_while_the_service_is_away(visit):
+    page = visit("away")
+    page.get_by_label("What should be remembered?").fill("Likes tea")
+    page.context.set_offline(True)
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator("#add-wrong")).to_contain_text("Nothing you wrote is lost")
+    expect(page.get_by_label("What should be remembered?")).to_have_value("Likes tea")
+    page.context.set_offline(False)
+    page.get_by_role("button", name="Add", exact=True).click()
+    seen(page, "Likes tea")
+
+
+@pytest.mark.spec("7")
+@pytest.mark.case("SEC-03")
+def test_nothing_in_a_memory_runs_on_any_page(service, visit):
+    user = "<img src=x onerror=window.pwned=1>"
+    service.add(user, HOSTILE, level="project", project=BREAKS_OUT,
+                metadata={"<svg onload=window.pwned=1>": BREAKS_OUT})  # fmt: skip
+    page = visit("x", admin=True)
+    page.locator(".pop > summary").click()
+    page.locator("#person-id").fill(user)
+    page.get_by_role("button", name="Show").click()
+    expect(row(page, HOSTILE)).to_be_visible()
+    page.get_by_role("link", name="Edit:").click()
+    expect(page.get_by_label("Memory", exact=True)).to_have_value(HOSTILE)
+    page.get_by_role("button", name="Save").click()
+    expect(row(page, HOSTILE)).to_be_visible()
+    for path in (f"memory?q={BREAKS_OUT}", "why", "operations", f"audit?user_id={user}"):
+        page.goto(f"{service.url}/pages/{path}")
+        if path == "why":
+            page.get_by_label("Message").fill(HOSTILE)
+            page.get_by_label("In project").fill(BREAKS_OUT)
+            page.get_by_role("button", name="Explain").click()
+            expect(page.locator("#answer .row").first).to_be_visible()
+        assert page.evaluate("window.pwned") is None
+        assert page.locator("main a[href^='javascript'], main img, main script").count() == 0
+
+
+@pytest.mark.spec("7")
+@pytest.mark.parametrize("how", [
+    {"color_scheme": "light", "viewport": {"width": 1280, "height": 900}},
+    {"color_scheme": "dark", "viewport": {"width": 390, "height": 844}, "locale": "zh-CN"},
+], ids=["light-wide-en", "dark-phone-zh"])  # fmt: skip
+def test_every_page_can_be_seen_read_aloud_and_fits(service, visit, how):
+    for content in ("Likes jasmine tea", "https://example.org/" + "very-long-" * 30):
+        if content not in service.listed("axe"):
+            service.add("axe", content)
+    for path in ("memory", "memory?status=unused", "why", "operations", "audit?user_id=axe"):
+        page = visit("axe", path, admin=True, **how)
+        if path == "memory":
+            for summary in page.locator("main details:not([open]) > summary").all():
+                summary.click()
+            page.locator("#rows .acts a").first.click()
+            page.locator("form.edit").wait_for()
+        if path == "why":
+            page.locator("#query").fill("jasmine tea")
+            page.locator("#ask button").click()
+            page.locator("#answer .row").first.wait_for()
+        page.evaluate(AXE)
+        found = page.evaluate("axe.run().then(r => r.violations.map(v => "
+                              "[v.id, v.impact, v.nodes.map(n => n.html + n.failureSummary)]))")  # fmt: skip
+        assert [one for one in found if one[1] in ("serious", "critical")] == []
+        wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        assert wide <= 0, path
+        page.context.close()
