@@ -13,8 +13,10 @@ from perdure.errors import Rejected
 from perdure.ports import Corpus, VectorEntry
 from perdure.settings import load
 from perdure.store.database import SqlDatabase
+from perdure.store.dialects import Addition
 from perdure.testing.fakes import WordEmbedder
 from perdure.testing.samples import AWKWARD, NOW, unit
+from perdure.types import ReceiptState
 from perdure.vectors.table import TableIndex
 from perdure.wiring import wire
 
@@ -224,3 +226,49 @@ def test_a_long_text_of_any_script_comes_back_whole(homes):
     memory.capture(ann, "c", [Message("user", f"{long}\x00 end", id="m")], mode="on")
     (line,) = [line for line in memory.export(ann) if line["type"] == "message"]
     assert line["content"] == f"{long} end"
+
+
+@pytest.mark.spec("9")
+def test_an_erased_user_is_gone_and_the_receipt_says_so(homes):
+    """Also where whoever holds a user leaves a row for it: the one who ends the erasure does."""
+    memory = homes.open(WordEmbedder())
+    memory.items.add(Scope(user="ann"), "Likes tea")
+    memory.capture(Scope(user="ann"), "chat", [Message("user", "我住在卑尔根，喜欢喝茶。")])
+    homes.work()
+
+    receipt = memory.erase(Scope(user="ann"))
+
+    assert not any(receipt.found.values())
+    assert receipt.clean
+    assert memory.erasure(Scope(user="ann")).clean
+
+
+@pytest.mark.spec("6")
+def test_a_key_that_is_given_back_while_another_request_asks_for_it_is_taken(homes, monkeypatch):
+    """The one that asks finds the key taken, and nobody who has it."""
+    memory = homes.open(WordEmbedder())
+    database, ann = memory.parts.database, Scope(user="ann")
+    added = []
+
+    def late(addition, connection, row):
+        added.append(row)
+        return None if len(added) == 1 else write(addition, connection, row)
+
+    write = Addition.write
+    monkeypatch.setattr(Addition, "write", late)
+    with database.begin() as tx:
+        assert tx.requests.claim(ann, "once", "print", START, 60) is None
+    monkeypatch.undo()
+    with database.begin() as tx:
+        assert tx.requests.claim(ann, "once", "print", START, 60) is not None
+
+
+@pytest.mark.spec("3.3")
+def test_a_turn_from_the_first_day_of_the_calendar_is_learnt_from(homes):
+    """A host whose clock is that wrong has no job that fails again and again."""
+    memory = homes.open(WordEmbedder())
+    first = datetime.min.replace(tzinfo=UTC)
+    taken = memory.capture(Scope(user="ann"), "chat", [Message("user", "I like tea.", at=first)])
+    homes.work()
+
+    assert memory.receipt(Scope(user="ann"), taken.trace).state is ReceiptState.LEARNT

@@ -343,3 +343,22 @@ def test_a_filter_that_shows_nothing_removes_nothing(house, memory):
     house.pass_by(70)
     house.work()
     assert house.host.refs(ANN, MEMORIES).keys() == {item.id}
+
+
+@pytest.mark.spec("9")
+def test_what_is_sent_while_its_user_is_erased_does_not_stay_there(house, memory):
+    """The erasure has searched the host already when the vector comes."""
+    memory.items.add(ANN, "Lives in Oslo")
+    memory.capture(ANN, "chat", [Message(Role.USER, "我住在卑尔根，喜欢喝茶。")])
+    send = house.host.write
+
+    def late(scope, corpus, entries):
+        house.host.write = send
+        assert memory.erase(ANN).clean
+        send(scope, corpus, entries)
+
+    house.host.write = late
+    house.work()
+
+    assert house.host.refs(ANN, MEMORIES) == house.host.refs(ANN, EPISODES) == {}
+    assert memory.erasure(ANN).clean

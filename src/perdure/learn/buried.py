@@ -27,7 +27,7 @@ def read_deleted(tx: Transaction, owner: Scope, since: datetime) -> dict[str, da
         owner: whose memories.
         since: when the oldest message was said that is learnt from; mostly nothing is so young.
     """
-    before = set(tx.items.unscrubbed(owner, since - datetime.resolution))
+    before = set(tx.items.unscrubbed(owner, max(since, _FIRST) - datetime.resolution))
     gone = [item for item in tx.items.unscrubbed(owner, _EVER) if item not in before]
     rows = tx.items.get(owner, gone) if gone else []
     back = {row.content for row in rows if row.status is not Status.DELETED}
@@ -43,6 +43,7 @@ def read_deleted(tx: Transaction, owner: Scope, since: datetime) -> dict[str, da
 
 
 _EVER = datetime.max.replace(tzinfo=UTC)
+_FIRST = datetime.min.replace(tzinfo=UTC) + datetime.resolution  # the calendar begins just before
 _TAKES_AWAY = frozenset({Operation.DELETE, Operation.UPDATE})
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, String, bindparam, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, select, update
 
 from perdure import text
 from perdure.observe import here
@@ -23,8 +23,6 @@ _NEW = {"state": JobState.PENDING.value, "result": {}, "retry_count": 0}
 _BY_KEY = select(jobs).where(*owned(jobs), jobs.c.idempotency_key == bindparam("of_key"))
 _OF = select(jobs).where(*owned(jobs), jobs.c.trace == bindparam("of_trace")).order_by(jobs.c.id)
 _IDS = jobs.c.id.in_(bindparam("ids", expanding=True))
-_PLACE = bindparam("in_namespace", type_=String)
-_THERE = or_(_PLACE.is_(None), jobs.c.namespace == _PLACE)
 _DEPTH = select(jobs.c.state, func.count()).group_by(jobs.c.state)
 _WAITING = select(jobs.c.id).where(
     jobs.c.state.in_([state.value for state in JobState if not state.finished])
@@ -37,10 +35,10 @@ _OLDEST = (
 )
 _RETRY = (
     update(jobs)
-    .where(_IDS, _THERE, jobs.c.state.in_((JobState.DEAD.value, JobState.FAILED.value)))
+    .where(_IDS, jobs.c.state.in_((JobState.DEAD.value, JobState.FAILED.value)))
     .values(state=JobState.PENDING.value, retry_count=0)
 )
-_DROP = delete(jobs).where(_IDS, _THERE, jobs.c.state != JobState.PROCESSING.value)
+_DROP = delete(jobs).where(_IDS, jobs.c.state != JobState.PROCESSING.value)
 _OVER = select(jobs.c.id, jobs.c.payload).where(
     *owned(jobs), jobs.c.state.in_([state.value for state in JobState if state.finished])
 )
@@ -116,9 +114,9 @@ class SqlJobs(SqlLeases):
         namespace: str | None = None,
     ) -> list[Job]:
         """Jobs by state, newest first; of one namespace, or None: of all."""
-        wanted = select(jobs).where(jobs.c.state.in_([state.value for state in states]))
-        if namespace is not None:
-            wanted = wanted.where(jobs.c.namespace == namespace)
+        wanted = select(jobs).where(
+            jobs.c.state.in_([state.value for state in states]), *_within(namespace)
+        )
         if after is not None:
             wanted = wanted.where(jobs.c.id < after)
         found = self._connection.execute(wanted.order_by(jobs.c.id.desc()).limit(limit))
@@ -143,16 +141,17 @@ class SqlJobs(SqlLeases):
 
     def retry(self, ids: Collection[int], at: datetime, *, namespace: str | None = None) -> int:
         """Make dead or failed jobs due now, with all their tries; None: whosever they are."""
-        due = {"next_retry_at": at, "updated_at": at, "in_namespace": namespace}
+        due = {"next_retry_at": at, "updated_at": at}
+        there = _RETRY.where(*_within(namespace))
         return sum(
-            self._connection.execute(_RETRY, {**due, "ids": some}).rowcount for some in bunches(ids)
+            self._connection.execute(there, {**due, "ids": some}).rowcount for some in bunches(ids)
         )
 
     def drop(self, ids: Collection[int], *, namespace: str | None = None) -> int:
         """Forget jobs that do not run; None: whosever they are."""
+        there = _DROP.where(*_within(namespace))
         return sum(
-            self._connection.execute(_DROP, {"ids": some, "in_namespace": namespace}).rowcount
-            for some in bunches(ids)
+            self._connection.execute(there, {"ids": some}).rowcount for some in bunches(ids)
         )
 
     def forget(self, before: datetime) -> int:
@@ -176,3 +175,8 @@ class SqlJobs(SqlLeases):
         if kept:
             self._connection.execute(_REWRITE, kept)
         return len(kept)
+
+
+def _within(namespace: str | None) -> tuple[ColumnElement[bool], ...]:
+    """Of one namespace; None: of all."""
+    return () if namespace is None else (jobs.c.namespace == namespace,)

@@ -34,20 +34,19 @@ class SqlRequests:
         place = _place(scope, key)
         before = at - timedelta(seconds=fresh_s)
         self._connection.execute(_GIVEN_UP, {**place, "before": before})
-        taken = _CLAIM.write(
-            self._connection,
-            {
-                "namespace": scope.namespace,
-                "user_id": scope.user,
-                "key": place["of_key"],
-                "fingerprint": fingerprint,
-                "at": at,
-            },
-        )
-        if taken is not None:
-            return None
-        row = self._connection.execute(_FOUND, place).one()
-        return Claimed(fingerprint=row.fingerprint, ref=row.ref, at=row.at)
+        mine = {
+            "namespace": scope.namespace,
+            "user_id": scope.user,
+            "key": place["of_key"],
+            "fingerprint": fingerprint,
+            "at": at,
+        }
+        while _CLAIM.write(self._connection, mine) is None:
+            row = self._connection.execute(_FOUND, place).one_or_none()
+            if row is not None:
+                return Claimed(fingerprint=row.fingerprint, ref=row.ref, at=row.at)
+            # Whoever had it has just given it back.
+        return None
 
     def answered(self, scope: Scope, key: str, ref: str) -> None:
         """It was served, and this is what it made."""

@@ -32,6 +32,7 @@ from perdure.types import (
     Status,
     Utterance,
     VectorStatus,
+    made_at,
 )
 
 _Made: TypeAlias = Mapping[Corpus, Sequence[VectorEntry]]
@@ -92,6 +93,7 @@ class Filler:
             if outside is not None:
                 for corpus, entries in made.items():
                     outside.send(job.scope, corpus, entries)
+                self._take_back(outside, job, made)
         except Unavailable:
             if work.said and job.payload.get(_WORDS) != _DONE:
                 return lambda tx: self._words_first(tx, job, work)
@@ -150,6 +152,14 @@ class Filler:
                 VectorEntry(ref=str(one.seq), vectors=vectors.said[one.seq]) for one in work.said
             ],
         }
+
+    def _take_back(self, outside: Outside, job: Job, made: _Made) -> None:
+        """Whose user was erased meanwhile: the erasure may have searched there before we sent."""
+        with self.database.read() as tx:
+            erased = tx.erasures.since(job.scope, made_at(job.trace))
+        if erased:
+            for corpus, entries in made.items():
+                outside.discard(job.scope, corpus, [entry.ref for entry in entries])
 
     def _write(
         self, tx: Transaction, job: Job, work: _Work, made: _Made | None
