@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Makes the pictures of the pages: a service of its own, made-up people, both languages.
 
 python docs/pages/shots.py            # the pictures of the documents, into docs/pages
@@ -53,7 +52,7 @@ def served(folder: Path) -> Iterator[tuple[str, str]]:
     """A service with an empty database; gives its address, and the link of its first start."""
     environment = {**os.environ, "PERDURE_EMBEDDER": "none"}
     command = [Path(sys.executable).parent / "perdure", "serve", "--port", "0", "--json"]
-    with subprocess.Popen(
+    with subprocess.Popen(  # noqa: S603 - ours
         command, cwd=folder, env=environment, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
     ) as process:  # fmt: skip
@@ -89,7 +88,7 @@ def fill(url: str) -> None:
 
 def shoot(browser: Browser, url: str, link: str, folder: Path, *, every: bool) -> None:
     """Each page in each language; every width and theme too, where that is wanted."""
-    for tongue in PEOPLE:
+    for tongue, people in PEOPLE.items():
         for width in (1280, 390) if every else (1280,):
             for theme in ("light", "dark") if every else ("light",):
                 context = browser.new_context(
@@ -99,7 +98,7 @@ def shoot(browser: Browser, url: str, link: str, folder: Path, *, every: bool) -
                 )
                 page = context.new_page()
                 page.goto(link)
-                sign(page, url, PEOPLE[tongue])
+                sign(page, url, people)
                 for name in ("memory", "why", "operations", "audit"):
                     visit(page, url, name, tongue)
                     ending = f"-{width}-{theme}" if every else ""

@@ -36,7 +36,7 @@ def opened(tmp_path):
     with ExitStack() as stack:
 
         def start(*, key=None, **changes):
-            settings = Settings(**({"embedder": "none", "workers": False} | changes))
+            settings = Settings(embedder="none", workers=False).but(**changes)
             memory = stack.enter_context(Memory.open(tmp_path / "perdure.db", settings=settings))
             cookies = {} if key is None else {"perdure_key": key}
             app = with_pages(create_app(memory, settings))

@@ -23,7 +23,7 @@ FLAGS = (
 AXE = (HERE / "axe-4.14.1.min.js").read_text("utf-8")
 WAIT_MS = 20_000  # the machine may be busy
 HOSTILE = "**b** <script>window.pwned=1</script> [c](javascript:window.pwned=1)"
-BREAKS_OUT = "\"><img src=x onerror=window.pwned=1>"
+BREAKS_OUT = '"><img src=x onerror=window.pwned=1>'
 
 pytestmark = [
     pytest.mark.skipif(
@@ -69,16 +69,24 @@ class Service:
         return [item["content"] for item in found["items"]]
 
 
+LOOK = """
+axe.run().then(r => r.violations.map(
+    v => [v.id, v.impact, v.nodes.map(n => n.html + n.failureSummary)]
+))
+"""
+
+
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
     """``perdure serve`` in a process of its own."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PERDURE_")}
     environment["PERDURE_EMBEDDER"] = "none"
-    command = [Path(sys.executable).parent / "perdure", "serve", "--port", "0", "--json"]
+    command = [str(Path(sys.executable).parent / "perdure"), "serve", "--port", "0", "--json"]
     with subprocess.Popen(
         command, cwd=tmp_path_factory.mktemp("service"), env=environment, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
     ) as process:  # fmt: skip
+        assert process.stdout is not None
         told = json.loads(process.stdout.readline())
         service = Service(told["url"], told["link"])
         yield service
@@ -336,8 +344,7 @@ def test_every_page_can_be_seen_read_aloud_and_fits(service, visit, how):
             page.locator("#ask button").click()
             page.locator("#answer .row").first.wait_for()
         page.evaluate(AXE)
-        found = page.evaluate("axe.run().then(r => r.violations.map(v => "
-                              "[v.id, v.impact, v.nodes.map(n => n.html + n.failureSummary)]))")  # fmt: skip
+        found = page.evaluate(LOOK)
         assert [one for one in found if one[1] in ("serious", "critical")] == []
         wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
         assert wide <= 0, path

@@ -150,9 +150,7 @@ class SqlJobs(SqlLeases):
     def drop(self, ids: Collection[int], *, namespace: str | None = None) -> int:
         """Forget jobs that do not run; None: whosever they are."""
         there = _DROP.where(*_within(namespace))
-        return sum(
-            self._connection.execute(there, {"ids": some}).rowcount for some in bunches(ids)
-        )
+        return sum(self._connection.execute(there, {"ids": some}).rowcount for some in bunches(ids))
 
     def forget(self, before: datetime) -> int:
         """Remove jobs that succeeded before that time."""
