@@ -354,6 +354,7 @@ def test_what_is_sent_while_its_user_is_erased_does_not_stay_there(house, memory
 
     def late(scope, corpus, entries):
         house.host.write = send
+        house.pass_by(1)
         assert memory.erase(ANN).clean
         send(scope, corpus, entries)
 
