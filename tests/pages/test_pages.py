@@ -126,7 +126,7 @@ def test_a_browser_that_names_no_origin_must_say_that_the_page_is_ours(pages):
 
 @pytest.mark.spec("7")
 def test_a_user_token_sees_and_changes_its_own_user_alone(opened):
-    claims = {"sub": "小林", "exp": int(time.time()) + 60}
+    claims = {"sub": "小林", "ns": "default", "exp": int(time.time()) + 60}
     pages = opened(token_secret=Secret(SECRET), key=jwt.encode(claims, SECRET, "HS256"))
     pages.remember("喜欢茶", "小林")
     other = pages.remember("Likes coffee", "ann")

@@ -117,7 +117,10 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "edit_of": ("Edit: {content}", "编辑：{content}"),
     "cancel": ("Cancel", "取消"),
     "dismiss": ("Dismiss", "忽略"),
-    "dismiss_of": ("Do not remember this again: {content}", "不再记住：{content}"),
+    "dismiss_of": (
+        "Dismiss, do not remember this again: {content}",
+        "忽略，不再记住：{content}",
+    ),
     "dismiss_says": ("Do not remember this again", "不再记住这条内容"),
     "restore": ("Restore", "恢复"),
     "restore_of": ("Restore: {content}", "恢复：{content}"),
