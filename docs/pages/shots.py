@@ -52,7 +52,7 @@ def served(folder: Path) -> Iterator[tuple[str, str]]:
     """A service with an empty database; gives its address, and the link of its first start."""
     environment = {**os.environ, "PERDURE_EMBEDDER": "none"}
     command = [Path(sys.executable).parent / "perdure", "serve", "--port", "0", "--json"]
-    with subprocess.Popen(  # noqa: S603 - ours
+    with subprocess.Popen(  # noqa: S603 - our own command line
         command, cwd=folder, env=environment, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
     ) as process:  # fmt: skip
@@ -88,7 +88,7 @@ def fill(url: str) -> None:
 
 def shoot(browser: Browser, url: str, link: str, folder: Path, *, every: bool) -> None:
     """Each page in each language; every width and theme too, where that is wanted."""
-    for tongue, people in PEOPLE.items():
+    for tongue, user in PEOPLE.items():
         for width in (1280, 390) if every else (1280,):
             for theme in ("light", "dark") if every else ("light",):
                 context = browser.new_context(
@@ -98,7 +98,7 @@ def shoot(browser: Browser, url: str, link: str, folder: Path, *, every: bool) -
                 )
                 page = context.new_page()
                 page.goto(link)
-                sign(page, url, people)
+                sign(page, url, user)
                 for name in ("memory", "why", "operations", "audit"):
                     visit(page, url, name, tongue)
                     ending = f"-{width}-{theme}" if every else ""
