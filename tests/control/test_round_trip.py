@@ -151,6 +151,23 @@ def test_what_was_dismissed_or_deleted_stays_so_through_a_move(life):
     assert not any("香菜" in json.dumps(one, ensure_ascii=False) for one in lines[3:])
 
 
+@pytest.mark.spec("9", "8")
+@pytest.mark.parametrize("switch", ["auto_learn", "memory_enabled"])
+def test_what_was_said_and_not_learnt_from_moves_though_learning_was_switched_off(life, switch):
+    life.memory.capture(lin, "chat", [Message("user", "我住在杭州。", id="m1")])
+    life.memory.preferences.set(lin, **{switch: False})
+    lines = life.lines()
+    assert any(line.get("content") == "我住在杭州。" for line in lines)
+    life.memory.erase(lin)
+
+    reports = list(life.memory.import_lines(lin, lines))
+    life.work()
+
+    assert counted(reports)["message"] == {"kept": 1}
+    assert life.lines() == lines
+    assert life.items.list(lin).items == ()
+
+
 @pytest.mark.spec("9")
 def test_an_export_is_walled_by_its_bindings(life):
     life.says("I live in Bergen.", "site")

@@ -71,13 +71,6 @@ class Service:
         return [item["content"] for item in found["items"]]
 
 
-LOOK = """
-axe.run().then(r => r.violations.map(
-    v => [v.id, v.impact, v.nodes.map(n => n.html + n.failureSummary)]
-))
-"""
-
-
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
     """``perdure serve`` in a process of its own."""

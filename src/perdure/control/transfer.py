@@ -76,6 +76,8 @@ class _Said:
     where: Scope
     conversation: str
     message: Message
+    exported: bool
+    """An export says of it that it was not learnt from; a chat that is handed in says nothing."""
 
 
 @dataclass(slots=True)
@@ -157,7 +159,7 @@ class Importer:
             raise Rejected(wrong.detail, field=place) from None
         if line.get("learnt") is True:
             return _Held(number, sort, partial(self._keep, where, conversation, message))
-        return _Said(number, where, conversation, message)
+        return _Said(number, where, conversation, message, exported="learnt" in line)
 
     def _taken(self, scope: Scope, sort: LineType, line: Mapping[str, Any]) -> _Write:
         """How to take in what is no message."""
@@ -219,10 +221,24 @@ class Importer:
             if receipt.state is ReceiptState.SKIPPED:
                 kept = self._known(where, conversation, turn)
                 new = "captured" if len(kept) > len(known) else "skipped"
+                if new == "skipped" and all(one.exported for one in turn):
+                    new = self._as_it_was(turn)
         for one in turn:
             outcome = "known" if one.message.id in known else new
             report = Imported(line=one.line, type=LineType.MESSAGE, outcome=outcome)
             yield replace(report, receipt=receipt) if one is turn[-1] else report
+
+    def _as_it_was(self, turn: list[_Said]) -> str:
+        """Keep what was kept where it was exported, though nothing may be learnt from it here."""
+        where, later, at = turn[0].where, _Later(), self.clock()
+        with self.database.begin(where) as tx:
+            for one in turn:
+                kept = tx.messages.add(where, one.conversation, [one.message], at, new_id(at))
+                if self.policy.capture.episodes and one.message.content.strip():
+                    later.messages += [said.seq for said in kept]
+            if later.messages:
+                tx.jobs.promise(_embed_later(where, later, new_id(at)), at)
+        return "kept"
 
     def _known(self, where: Scope, conversation: str, turn: list[_Said]) -> set[str]:
         """Ids of the messages of a turn that are kept already, or were met before."""

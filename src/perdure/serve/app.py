@@ -116,7 +116,7 @@ def opened(request: Request, token: Annotated[str | None, Query()] = None) -> Re
     That is the API, or the pages where they were put beside it.
     """
     reply = RedirectResponse(request.app.state.home, status_code=303)
-    if token is not None and at_home(request):
+    if token is not None and token.isascii() and token.isprintable() and at_home(request):
         secure = request.url.scheme == "https"
         reply.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=secure)
     return reply
