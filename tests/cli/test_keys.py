@@ -55,7 +55,7 @@ def test_the_first_start_prints_a_link_that_opens_the_admin_side(started):
     told = json.loads(service.stdout.readline())
     with httpx.Client(base_url=told["url"], trust_env=False) as browser:
         assert browser.get("/api/v1/admin/settings").status_code == 403
-        assert browser.get(told["link"]).headers["location"] == "docs"
+        assert browser.get(told["link"]).headers["location"] == "pages/memory"
         assert browser.get("/api/v1/admin/settings").status_code == 200
         assert browser.get("/api/v1/memory/items?user_id=ann").status_code == 200
         change = {"values": {"gate.floor": 0.4}}
