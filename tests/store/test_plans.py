@@ -40,23 +40,40 @@ ASKED = {
 }
 
 
+@pytest.fixture
+def plans_of(place):
+    """The steps by which SQLite does what is asked of it."""
+
+    def plans_of(asked):
+        database = SqlDatabase.open(place("sqlite"), clock=lambda: NOW)
+        said = []
+        event.listen(
+            database.engine,
+            "before_cursor_execute",
+            lambda _connection, _cursor, statement, values, *_: said.append((statement, values)),
+        )
+        with database.begin() as tx:
+            asked(tx)
+            plans = [
+                row[3]
+                for statement, values in list(said)
+                for row in tx.connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)
+            ]
+        database.close()
+        return plans
+
+    return plans_of
+
+
 @pytest.mark.spec("2", "5")
 @pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
-def test_no_whole_table_is_read_for(asked, place):
-    database = SqlDatabase.open(place("sqlite"), clock=lambda: NOW)
-    said = []
-    event.listen(
-        database.engine,
-        "before_cursor_execute",
-        lambda _connection, _cursor, statement, values, *_: said.append((statement, values)),
-    )
-    with database.begin() as tx:
-        asked(tx)
-        plans = [
-            row[3]
-            for statement, values in list(said)
-            for row in tx.connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)
-        ]
-    database.close()
+def test_no_whole_table_is_read_for(asked, plans_of):
+    plans = plans_of(asked)
     assert plans
     assert [step for step in plans if WHOLE.match(step)] == []
+
+
+@pytest.mark.spec("5")
+def test_of_the_jobs_that_are_done_only_old_ones_are_looked_at(plans_of):
+    [step] = plans_of(lambda tx: tx.jobs.forget(AGO))
+    assert step.endswith("(state=? AND updated_at<?)")
