@@ -38,8 +38,9 @@ def test_what_was_acknowledged_is_learnt_once_and_in_order_whoever_is_killed(
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     (run,) = json.loads(counts.read_text("utf-8"))
-    assert run["learnt"] == run["acknowledged"] > 20
-    assert sum(run["kills"].values()) >= 3
+    # How many falls to chance, and to how fast the machine is.
+    assert run["learnt"] == run["acknowledged"] > 5
+    assert sum(run["kills"].values()) >= 1
     assert [run[name] for name in ("lost", "twice", "disordered", "unfinished", "disagreeing")] == (
         [0] * 5
     )
