@@ -85,6 +85,15 @@ class Counts:
         return bad == 0 and self.learnt == self.acknowledged > 0
 
 
+@dataclass(frozen=True, slots=True)
+class Least:
+    """What must have happened before a run may end."""
+
+    kills: int = 0
+    turns: int = 0
+    """Acknowledged captures."""
+
+
 class Part:
     """One process of ours that is started again when it was killed."""
 
@@ -124,8 +133,8 @@ class Part:
         return self._out.read_text("utf-8").splitlines()
 
 
-def run(database: str, bus: str, seconds: float, seed: int) -> Counts:
-    """One run; everything that was started is ended."""
+def run(database: str, bus: str, seconds: float, seed: int, least: Least) -> Counts:
+    """One run, as long as told and until enough has happened; everything that was started ends."""
     counts = Counts(database=database, bus=bus, seconds=seconds)
     chance = random.Random(seed)
     with ExitStack() as held:
@@ -154,7 +163,11 @@ def run(database: str, bus: str, seconds: float, seed: int) -> Counts:
             mortal += [*started("relay", 1), *started("consumer", 1)]
         names = {id(part): part.role for part in mortal if isinstance(part, Part)}
         names |= {id(server): name for name, server in servers.items()}
-        kills = killing(mortal, names, chance, seconds)
+        kills = killing(
+            mortal, names, chance, seconds,
+            lambda kills: kills >= least.kills
+            and sum(len(one.lines()) for one in producers) >= least.turns,
+        )  # fmt: skip
         for producer in producers:
             producer.stop()
         counts.kills = dict(sorted(kills.items()))
@@ -165,14 +178,21 @@ def run(database: str, bus: str, seconds: float, seed: int) -> Counts:
 
 
 def killing(
-    mortal: list[Part | Server], names: dict[int, str], chance: random.Random, seconds: float
+    mortal: list[Part | Server],
+    names: dict[int, str],
+    chance: random.Random,
+    seconds: float,
+    enough: Callable[[int], bool],
 ) -> Counter[str]:
-    """Kill one after the other and start each again; how often each died."""
+    """Kill one after the other and start each again; how often each died.
+
+    A slow machine kills and captures less in the same time, so the run lasts until it is enough.
+    """
     kills: Counter[str] = Counter()
     until = time.monotonic() + seconds
     time.sleep(min(2.0, seconds / 4))  # so that there is something to break
     rounds: list[Part | Server] = []
-    while time.monotonic() < until:
+    while time.monotonic() < until or not enough(kills.total()):
         if not rounds:  # each has its turn, in another order each time
             rounds = chance.sample(mortal, len(mortal))
         victim = rounds.pop()
@@ -310,6 +330,8 @@ def main() -> int:
     parser.add_argument("--database", choices=DATABASES, action="append")
     parser.add_argument("--bus", choices=BUSES, action="append")
     parser.add_argument("--seconds", type=float, default=120.0)
+    parser.add_argument("--kills", type=int, default=0, help="go on until so many")
+    parser.add_argument("--turns", type=int, default=0, help="the same of captures")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path, metavar="FILE")
     given = parser.parse_args()
@@ -321,7 +343,9 @@ def main() -> int:
             if lack is not None:
                 print(f"{database}, {bus}: {lack}")  # noqa: T201 - a script speaks
                 continue
-            every.append(run(database, bus, given.seconds, given.seed))
+            every.append(
+                run(database, bus, given.seconds, given.seed, Least(given.kills, given.turns))
+            )
             print(table(every[-1:]), flush=True)  # noqa: T201 - the same
     print("\n" + table(every))  # noqa: T201 - the same
     if given.json is not None:

@@ -196,7 +196,7 @@ def test_each_arm_that_hangs_is_left_out_alone_and_the_answer_comes_in_time(worl
     took = time.perf_counter() - start
     go.set()
 
-    assert took < 5  # it hangs for ten
+    assert took < 0.7
     assert world.parts(answer) == [(part, "SEARCH_LATE")]
     assert set(world.said(answer)) == {"Is allergic to peanuts", "Orders coffee beans from Oslo"}
     assert bool(answer.episodes) == (part != "episodes")

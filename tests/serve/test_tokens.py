@@ -13,6 +13,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
 
+from perdure.control.keys import Keys
 from perdure.errors import Misconfigured, Unauthenticated, Unavailable
 from perdure.serve.tokens import Tokens
 from perdure.settings import Secret, Settings
@@ -113,3 +114,9 @@ def test_settings_that_could_not_check_a_token_stop_the_start():
         with pytest.raises(Misconfigured) as refused:
             Tokens(Settings(**wrong))
         assert refused.value.field in ("token_jwks_url", "token_audience")
+
+
+def test_a_token_is_no_key_and_asks_no_database():
+    """A user's requests need no row of ours, and go on while the database is away."""
+    nowhere: Any = None
+    assert Keys(database=nowhere, clock=lambda: datetime.now(UTC)).find("eyJ.e30.c2ln") is None
