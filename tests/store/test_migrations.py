@@ -269,6 +269,30 @@ def test_the_fifth_revision_keeps_every_job_and_every_entry(empty_url, connected
     database.close()
 
 
+def test_the_sixth_revision_keeps_every_job_and_opens_with_keys(empty_url, connected):
+    """From 0005: a job is as it was; nobody has a key, and a write may be sent twice."""
+    upgraded(empty_url, "0005")
+    with connected(empty_url) as old:
+        put(
+            old, "perdure_jobs", type="extract", namespace="default", user_id="小林",
+            idempotency_key="i", key="k", payload="{}", result="{}", trace="t", state="success",
+            ordered=True, retry_count=0, max_retry=5, created_at=5, updated_at=5,
+        )  # fmt: skip
+
+    assert migrate(empty_url)
+
+    database = SqlDatabase.open(empty_url, clock=lambda: NOW)
+    lin = Scope(user="小林")
+    with database.begin() as tx:
+        assert len(tx.jobs.of(lin, "t")) == 1
+        assert tx.keys.of("default") == []
+        assert tx.requests.claim(lin, "k", "f", NOW, 60.0) is None
+        claimed = tx.requests.claim(lin, "k", "f", NOW, 60.0)
+        assert claimed is not None
+        assert (claimed.fingerprint, claimed.ref) == ("f", None)
+    database.close()
+
+
 @pytest.mark.spec("3.7")
 def test_the_seventh_revision_finds_what_can_no_longer_be_brought_back(empty_url, connected):
     """From 0006: of the entries that hold a whole memory it notes since when."""
