@@ -88,7 +88,7 @@ class Settings:
     enabled: bool = True
     """Off: nothing is learnt and nothing is recalled; managing memories still works."""
     learn: bool = True
-    """Off: turns are not learnt from; what exists is still recalled."""
+    """Off: turns are not learnt from, promised ones wait; what exists is still recalled."""
     recall: bool = True
     """Off: answers are empty; turns are still learnt from."""
     workers: bool = True

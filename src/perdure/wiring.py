@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,6 +29,7 @@ from perdure.control.verdicts import Verdicts
 from perdure.errors import Misconfigured, MissingExtra, VectorsUnavailable
 from perdure.events.way import Way, homecoming
 from perdure.jobs.backlog import Backlog
+from perdure.jobs.job import Handler
 from perdure.jobs.upkeep import Chore, Upkeep
 from perdure.jobs.worker import Worker
 from perdure.learn.basic import extract_basic
@@ -293,13 +294,17 @@ def wire(settings: Settings, clock: Clock = now, *, patient: bool = False) -> Pa
         meter=meter,
     )
     closing: list[Callable[[], None]] = [recaller.close]
+    learning: Mapping[JobType, Handler] = (
+        {JobType.EXTRACT: learner, JobType.CONSOLIDATE: consolidator}
+        if settings.enabled and settings.learn
+        else {}  # promised turns wait for a process that learns: switching back loses none
+    )
     worker = Worker(
         database,
         {
-            JobType.EXTRACT: learner,
+            **learning,
             JobType.EMBED: filler,
             JobType.RECONCILE: reconciler,
-            JobType.CONSOLIDATE: consolidator,
             JobType.CLEANUP: cleaner,
             JobType.ERASE: eraser,
         },

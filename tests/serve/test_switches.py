@@ -75,6 +75,16 @@ def test_learn_off_stops_learning_and_what_is_known_is_still_said(served, known)
     assert settled(on, captured(on, OTHER, "e")["trace"])["state"] == "learnt"
 
 
+@pytest.mark.spec("8", "3.1")
+@pytest.mark.parametrize("switch", ["enabled", "learn"])
+def test_a_turn_promised_before_learning_went_off_waits_until_it_is_on(served, switch):
+    waiting = captured(served(workers=False))["trace"]
+    off = served(**{switch: False})
+    assert not off.memory.parts.worker.run_once()
+    assert off.get(f"/captures/{waiting}", params=ANN).json()["state"] == "queued"
+    assert settled(served(), waiting)["state"] == "learnt"
+
+
 @pytest.mark.spec("8")
 def test_recall_off_empties_answers_and_turns_are_still_learnt_from(served, known):
     off = served(recall=False)
