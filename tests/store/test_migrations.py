@@ -95,6 +95,12 @@ def put(connection, table, **values):
     connection.execute(names.insert().values(**values))
 
 
+@pytest.fixture(autouse=True)
+def _by_revisions(_tables_made_once, monkeypatch):
+    """Here new files are made step by step, as everywhere outside of the tests."""
+    monkeypatch.setattr(migrations, "_run", _tables_made_once)
+
+
 @pytest.fixture
 def file(tmp_path):
     return tmp_path / "perdure.db"
