@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
+
+from perdure.details import Detail, is_chinese, translated
 
 
 class PerdureError(Exception):
@@ -13,23 +16,40 @@ class PerdureError(Exception):
     zh: ClassVar[str] = "Perdure 出错了。"
     """The class's own sentence in Chinese; the docstring's first line is the English one."""
 
-    def __init__(self, detail: str = "", *, field: str | None = None) -> None:
-        self.detail = detail
+    def __init__(
+        self, detail: str | Detail = "", /, *, field: str | None = None, **values: object
+    ) -> None:
+        """Say what is wrong.
+
+        Args:
+            detail: in English, with ``{placeholders}``; its Chinese twin is in `perdure.details`.
+            field: the setting, parameter or file that is meant.
+            values: what stands in the placeholders; never what a memory says.
+        """
+        self.detail = detail if isinstance(detail, Detail) else Detail(detail, values)
         self.field = field
         super().__init__(self.message("en"))
 
-    def message(self, language: str = "en") -> str:
-        """The sentence for a person: what is wrong, where, and the detail if there is one.
+    def __str__(self) -> str:
+        return self.message("en")
 
-        Details are written by us and never contain memory text.
-        """
-        where = f"{self.field}: " if self.field else ""
-        return f"{where}{self.sentence(language)} {self.detail}".rstrip()
+    def message(self, language: str = "en") -> str:
+        """What is wrong, for a person: where, the sentence of its class, and the detail."""
+        return self.placed(self.unplaced(language))
+
+    def unplaced(self, language: str = "en") -> str:
+        """The same without where."""
+        between = "" if is_chinese(language) else " "
+        return f"{self.sentence(language)}{between}{self.detail.said(language)}".rstrip()
+
+    def placed(self, sentence: str) -> str:
+        """A sentence behind the place that it is about."""
+        return f"{self.field}: {sentence}" if self.field else sentence
 
     @classmethod
     def sentence(cls, language: str = "en") -> str:
         """What every error of this class says, without its place and detail."""
-        if language.startswith("zh"):
+        if is_chinese(language):
             return cls.zh
         doc = (cls.__doc__ or "").strip().splitlines()
         return doc[0] if doc else cls.code
@@ -79,10 +99,10 @@ class Duplicate(Rejected):
     code = "memory_duplicate"
     zh = "相同的记忆已经存在。"
 
-    def __init__(self, detail: str = "", *, item: str, restorable: bool = False) -> None:
+    def __init__(self, *, item: str, restorable: bool = False) -> None:
         self.item = item
         self.restorable = restorable
-        super().__init__(detail, field="content")
+        super().__init__(field="content")
 
 
 class NotFound(Rejected):
@@ -133,11 +153,17 @@ class Unavailable(PerdureError):
     zh = "所需的部件暂时没有响应，请稍后再试。"
 
     def __init__(
-        self, detail: str = "", *, field: str | None = None, retry_after: float | None = None
+        self,
+        detail: str | Detail = "",
+        /,
+        *,
+        field: str | None = None,
+        retry_after: float | None = None,
+        **values: object,
     ) -> None:
         self.retry_after = retry_after
         """Seconds the other side asked us to wait, if it said so."""
-        super().__init__(detail, field=field)
+        super().__init__(detail, field=field, **values)
 
 
 class TooMany(Unavailable):
@@ -219,9 +245,9 @@ class MissingExtra(Misconfigured):
     code = "missing_extra"
     zh = "缺少可选组件。"
 
-    def __init__(self, extra: str) -> None:
+    def __init__(self, extra: str, /) -> None:
         self.extra = extra
-        super().__init__(f"Install it with: pip install 'perdure[{extra}]'")
+        super().__init__("Install it with: pip install 'perdure[{extra}]'", extra=extra)
 
 
 class Corrupt(Misconfigured):
@@ -239,3 +265,30 @@ class Fenced(PerdureError):
 
     code = "fenced"
     zh = "任务已被其他工作进程接管；没有写入任何内容。"
+
+
+# ── what was written down ────────────────────────────────────────────────────────────────────────
+
+
+def retold(written: str, language: str) -> str:
+    """An error as a job keeps it, in a language: code, place, sentence and detail.
+
+    Args:
+        written: the code, a colon, and the English message; anything else stays as it is.
+        language: of whoever reads it.
+    """
+    if not is_chinese(language):
+        return written
+    code, _, message = written.partition(": ")
+    for kind in _family(PerdureError):
+        place, sentence, detail = message.partition(kind.sentence())
+        if kind.code == code and sentence:
+            return f"{code}: {place}{kind.zh}{translated(detail.strip())}"
+    return written
+
+
+def _family(kind: type[PerdureError]) -> Iterator[type[PerdureError]]:
+    """A class and all that are a kind of it."""
+    yield kind
+    for child in kind.__subclasses__():
+        yield from _family(child)

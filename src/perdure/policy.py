@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from types import UnionType
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
+from perdure.details import Detail
 from perdure.errors import Misconfigured
 from perdure.text import Normalisation
 from perdure.types import Kind, Preferences
@@ -382,8 +383,9 @@ class Policy(Group):
             current = getattr(self, group, None) if group in _groups() else None
             if current is None:
                 raise Misconfigured(
-                    f"Unknown policy group; known are {', '.join(sorted(_groups()))}.",
+                    "Unknown policy group; known are {known}.",
                     field=f"{source}: policy.{group}",
+                    known=sorted(_groups()),
                 )
             changed[group] = replace(
                 current,
@@ -404,13 +406,13 @@ def _checked(group: type, name: str, value: Any, where: str) -> Any:
     """The value as the knob's type, or an error that names the knob."""
     hints = get_type_hints(group)
     if name not in hints:
-        raise Misconfigured(f"Unknown name; known are {', '.join(sorted(hints))}.", field=where)
+        raise Misconfigured("Unknown name; known are {known}.", field=where, known=sorted(hints))
     wanted = hints[name]
     origin = get_origin(wanted)
     if origin is Literal:
         choices = get_args(wanted)
         if value not in choices:
-            raise Misconfigured(f"Choose one of {', '.join(choices)}.", field=where)
+            raise Misconfigured("Choose one of {known}.", field=where, known=choices)
         return value
     if origin is tuple:
         return _texts(value, where)
@@ -451,13 +453,13 @@ def _truth(value: Any, where: str) -> bool:
 
 
 def _number(wanted: type, name: str, value: Any, where: str) -> Any:
-    what = "a whole number" if wanted is int else "a number"
+    what = Detail("Expected a whole number." if wanted is int else "Expected a number.")
     if isinstance(value, bool) or (wanted is int and isinstance(value, float)):
-        raise Misconfigured(f"Expected {what}.", field=where)
+        raise Misconfigured(what, field=where)
     try:
         number = wanted(value)
     except (TypeError, ValueError):
-        raise Misconfigured(f"Expected {what}.", field=where) from None
+        raise Misconfigured(what, field=where) from None
     if not 0 <= number < float("inf"):
         raise Misconfigured("May not be negative or endless.", field=where)
     if number == 0 and name in NEVER_NONE:
@@ -567,5 +569,5 @@ def preset(name: str) -> Policy:
         Misconfigured: there is none.
     """
     if name not in PRESETS:
-        raise Misconfigured(f"Choose one of {', '.join(PRESETS)}.", field="preset")
+        raise Misconfigured("Choose one of {known}.", field="preset", known=list(PRESETS))
     return PRESETS[name]

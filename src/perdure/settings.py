@@ -15,6 +15,7 @@ from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from perdure import policy as policies
+from perdure.details import foreign
 from perdure.errors import Misconfigured
 from perdure.policy import Policy
 from perdure.types import Switches
@@ -199,9 +200,11 @@ def _from_file(file: Path | None) -> tuple[dict[str, Any], dict[str, dict[str, A
     try:
         read = tomllib.loads(file.read_text("utf-8"))
     except OSError as error:
-        raise Misconfigured(f"Cannot read it: {error.strerror}.", field=str(file)) from None
+        raise Misconfigured(
+            "Cannot read it: {why}.", field=str(file), why=foreign(error.strerror)
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Misconfigured(f"Not valid TOML: {error}.", field=str(file)) from None
+        raise Misconfigured("Not valid TOML: {why}.", field=str(file), why=error) from None
     knobs = read.pop("policy", {})
     if not isinstance(knobs, dict) or not all(isinstance(v, dict) for v in knobs.values()):
         raise Misconfigured("Expected tables such as [policy.gate].", field=f"{file.name}: policy")
@@ -234,14 +237,14 @@ def _value(name: str, value: Any, where: str) -> Any:
     """A setting as its type, or an error that names it. Values of secrets are never repeated."""
     hints = get_type_hints(Settings)
     if name not in hints or name == "policy":
-        known = ", ".join(sorted(f.name for f in fields(Settings)))
-        raise Misconfigured(f"Unknown name; known are {known}.", field=where)
+        known = sorted(f.name for f in fields(Settings))
+        raise Misconfigured("Unknown name; known are {known}.", field=where, known=known)
     wanted = hints[name]
     if get_origin(wanted) is UnionType:
         wanted = get_args(wanted)[0]
     if get_origin(wanted) is Literal:
         if value not in get_args(wanted):
-            raise Misconfigured(f"Choose one of {', '.join(get_args(wanted))}.", field=where)
+            raise Misconfigured("Choose one of {known}.", field=where, known=get_args(wanted))
         return value
     if get_origin(wanted) is tuple:
         return _secrets(value, where)
@@ -274,5 +277,5 @@ def _whole(value: Any, where: str, most: int) -> int:
     except ValueError:
         raise Misconfigured("Expected a whole number.", field=where) from None
     if not 0 <= number <= most:
-        raise Misconfigured(f"Expected 0 to {most:,}.", field=where)
+        raise Misconfigured("Expected {low} to {high:,}.", field=where, low=0, high=most)
     return number

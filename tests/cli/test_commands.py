@@ -83,7 +83,7 @@ def test_a_problem_ends_with_1_and_one_sentence(perdure, monkeypatch, tmp_path):
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
     done = perdure("items", "ann")
     assert done.code == 1
-    assert "PERDURE_PRESETT: 配置无法使用。" in done.err
+    assert "PERDURE_PRESETT: 没有这个名称；可用的有：" in done.err
 
 
 def test_a_part_that_does_not_answer_ends_with_3(perdure):

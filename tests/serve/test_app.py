@@ -7,7 +7,6 @@ import pytest
 import structlog
 
 from perdure import errors
-from perdure.serve import problems
 from perdure.serve.app import PREFIX, STATUS, status_of
 from perdure.serve.guard import MAX_BODY
 from perdure.types import Reason
@@ -168,9 +167,3 @@ def test_every_reason_can_be_told_in_both_languages():
     for language in ("en", "zh"):
         told = [in_words(reason, language) for reason in Reason]
         assert [t for t, r in zip(told, Reason, strict=True) if t == r.value] == []
-
-
-def test_every_sentence_about_a_value_is_there_in_both_languages():
-    for english, chinese in problems.SENTENCES.values():
-        assert english.isascii()
-        assert not chinese.isascii()

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from perdure.cli import ask, calibrate, demo, doctor, jobs, keys, move, reindex, run, say
+from perdure.cli import ask, calibrate, demo, doctor, jobs, keys, move, reindex, run, say, usage
 from perdure.cli.given import Given, anywhere, known_preset, whole
 from perdure.errors import PerdureError
 
@@ -77,7 +77,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     try:
-        app(args=anywhere(sys.argv[1:] if argv is None else argv), prog_name="perdure")
+        words = anywhere(sys.argv[1:] if argv is None else argv)
+        code = app(args=words, prog_name="perdure", standalone_mode=say.language() == "en")
     except PerdureError as error:
         say.failed(error)
         raise SystemExit(say.exit_code(error)) from None
+    except typer.TyperException as wrong:
+        usage.misread(wrong)
+        raise SystemExit(wrong.exit_code) from None
+    raise SystemExit(code or 0)

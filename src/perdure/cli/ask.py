@@ -9,6 +9,7 @@ from rich.table import Table
 
 from perdure.cli import say
 from perdure.cli.given import Json, Project, User, given, warm, whole
+from perdure.cli.names import KINDS, SOURCES
 from perdure.ports import ItemFilter, Page
 from perdure.serve.replies import ContextOut, PageOut
 from perdure.types import Kind, Status
@@ -53,7 +54,7 @@ def recall(
     if answer.text:
         say.console().print(answer.text, soft_wrap=True)
     else:
-        say.note("Nothing that is remembered fits this message.")
+        say.note(say.told("Nothing that is remembered fits this message."))
     if explain:
         say.console().print(answer.table(say.language()), markup=False, soft_wrap=True)
         return
@@ -98,20 +99,23 @@ def items(
         say.as_json(PageOut.model_validate(page).model_dump(mode="json"))
         return
     say.console().print(listed(page))
-    say.note(f"{len(page.items)} of {page.total}.")
+    say.note(say.told("{count} of {total}.", count=len(page.items), total=page.total))
     if page.next:
-        say.note(f"More with --after {page.next}")
+        say.note(say.told("More with --after {cursor}", cursor=page.next))
 
 
 def listed(page: Page) -> Table:
     """A page of memories as a table."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("id", no_wrap=True, style="dim")
-    for title in ("kind", "source", "memory"):
-        table.add_column(title, overflow="fold")
-    table.add_column("changed", no_wrap=True, style="dim")
+    table = say.table("id", "kind", "source", "memory", "changed")
+    for end in (table.columns[0], table.columns[-1]):
+        end.no_wrap = True
+        end.style = "dim"
     for item in page.items:
         table.add_row(
-            item.id[-8:], item.kind, item.source, item.content, f"{item.updated_at:%Y-%m-%d}"
+            item.id[-8:],
+            say.told(KINDS[item.kind]),
+            say.told(SOURCES[item.source]),
+            item.content,
+            f"{item.updated_at:%Y-%m-%d}",
         )
     return table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated
 
 import typer
@@ -18,12 +18,13 @@ from perdure.models.calibrate import calibrate as calibrated
 from perdure.ports import ItemFilter, Transaction
 from perdure.types import Role, Scope, Status
 
-_MEANINGS = {
+MEANINGS: Mapping[str, str] = {
     "unrelated": "a question and a memory that have nothing to do with each other",
     "answer": "a question and a memory that answers it well",
     "topic": "two memories about one topic",
     "same": "two wordings of one statement",
 }
+"""What a pair of texts is, from the cosine of a threshold on."""
 
 
 def register(app: typer.Typer) -> None:
@@ -71,7 +72,13 @@ def calibrate(
         )
         return
     say.console().print(_table(found))
-    say.note(f"{model}: {found.memories} memories, {found.questions} questions. Set one of:")
+    counted = say.told(
+        "{model}: {memories} memories, {questions} questions. Set one of:",
+        model=model,
+        memories=found.memories,
+        questions=found.questions,
+    )
+    say.note(counted)
     say.console().print(f'{SETTING}="{line}"', soft_wrap=True)
     say.console().print(f'embedding_similarity = "{line}"', soft_wrap=True)
 
@@ -96,12 +103,10 @@ def _said(tx: Transaction, scope: Scope) -> list[str]:
 
 
 def _table(found: Calibration) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for title in ("threshold", "cosine", "bundled", "pairs above", "from here on"):
-        table.add_column(title, overflow="fold")
+    table = say.table("threshold", "cosine", "bundled", "pairs above", "from here on")
     for one in found.thresholds:
         table.add_row(
             one.name, f"{one.found:.3f}", f"{one.known:.3f}", f"{one.above:.1%}",
-            _MEANINGS[one.name],
+            say.told(MEANINGS[one.name]),
         )  # fmt: skip
     return table

@@ -14,9 +14,10 @@ from perdure import settings
 from perdure.cli import say, show
 from perdure.cli.given import Json, given, warm, whole
 from perdure.cli.move import parsed_lines, raw_lines
+from perdure.cli.names import DOING
 from perdure.cli.play import Played, play
+from perdure.cli.say import told
 from perdure.cli.script import Person, read_script
-from perdure.cli.words import WORDS
 from perdure.memory import Memory
 from perdure.serve.replies import ContextOut, ItemOut
 from perdure.settings import Settings
@@ -80,11 +81,10 @@ def _all(memory: Memory, people: tuple[Person, ...], *, quiet: bool) -> tuple[Pl
     """Play everybody's conversations."""
     drawn = say.aside()
     drawn.quiet = quiet or not drawn.is_terminal
-    words = WORDS[say.language()]
-    with drawn.status(words.opening) as status:
+    with drawn.status(told(show.OPENING)) as status:
 
         def tell(verb: str) -> None:
-            status.update(words.verbs[verb])
+            status.update(told(DOING[verb]))
 
         warm(memory)
         return tuple(play(memory, person, tell) for person in people)

@@ -12,6 +12,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
 from perdure import settings, text
+from perdure.cli.say import language, told
 from perdure.errors import Misconfigured, Rejected
 from perdure.memory import Memory
 from perdure.policy import PRESETS
@@ -29,14 +30,14 @@ def whole(value: Any) -> Any:
     """The argument as given, unless bytes in it are no text (``surrogateescape``)."""
     for part in value if isinstance(value, list) else [value]:
         if isinstance(part, str) and text.clean(part) != part:
-            raise typer.BadParameter("Not valid UTF-8 text.")
+            raise typer.BadParameter(told("Not valid UTF-8 text."))
     return value
 
 
 def known_preset(value: str | None) -> str | None:
     """A preset that there is."""
     if value is not None and value not in PRESETS:
-        raise typer.BadParameter(f"Choose one of {', '.join(PRESETS)}.")
+        raise typer.BadParameter(told("Choose one of {known}.", known=list(PRESETS)))
     return value
 
 
@@ -74,8 +75,9 @@ class Given:
         file = _file(self.database or settings.database_url)
         if not (creates or self.create) and file is not None and not file.exists():
             raise Misconfigured(
-                f"There is no file {file}. Add --create to make it.",
+                "There is no file {file}. Add --create to make it.",
                 field="--database" if self.database else "PERDURE_DATABASE_URL",
+                file=file,
             )
         return Memory.open(self.database, settings=settings, workers=False, patient=patient)
 
@@ -94,7 +96,7 @@ class Given:
         try:
             return Scope(user=user, namespace=self.namespace, **bindings)
         except Rejected as wrong:
-            raise typer.BadParameter(str(wrong)) from None
+            raise typer.BadParameter(wrong.message(language())) from None
 
 
 def _file(where: str) -> Path | None:

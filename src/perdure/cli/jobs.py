@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from perdure.cli import say
 from perdure.cli.given import Json, given
-from perdure.errors import NotFound
+from perdure.errors import NotFound, retold
 from perdure.types import Job, JobState
 
 app = typer.Typer(
@@ -45,17 +44,15 @@ def listed(
     if json:
         say.as_json({"jobs": [_told(job) for job in found]})
         return
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for title in ("id", "type", "state", "user", "tries", "next try", "error"):
-        table.add_column(title, overflow="fold")
+    table = say.table("id", "type", "state", "user", "tries", "next try", "error")
     for job in found:
         due = "" if job.next_retry_at is None else f"{job.next_retry_at:%Y-%m-%d %H:%M:%S}"
         table.add_row(
             str(job.id), job.type, job.state, job.user, str(job.retry_count), due,
-            job.last_error or "",
+            retold(job.last_error or "", say.language()),
         )  # fmt: skip
     say.console().print(table)
-    say.note(f"{len(found)} jobs.")
+    say.note(say.told("{count} jobs.", count=len(found)))
 
 
 @app.command()
@@ -67,7 +64,12 @@ def retry(context: typer.Context, ids: Ids, *, json: Json = False) -> None:
     """
     with given(context).open() as memory, memory.parts.database.begin() as tx:
         count = tx.jobs.retry(ids, memory.parts.clock())
-    _report("retried", count, ids, json=json)
+    if json:
+        say.as_json({"retried": count})
+    else:
+        told = say.told("{count} of {total} jobs retried.", count=count, total=len(set(ids)))
+        say.console().print(told)
+    _found(count)
 
 
 @app.command()
@@ -79,19 +81,20 @@ def drop(context: typer.Context, ids: Ids, *, json: Json = False) -> None:
     """
     with given(context).open() as memory, memory.parts.database.begin() as tx:
         count = tx.jobs.drop(ids)
-    _report("dropped", count, ids, json=json)
+    if json:
+        say.as_json({"dropped": count})
+    else:
+        told = say.told("{count} of {total} jobs dropped.", count=count, total=len(set(ids)))
+        say.console().print(told)
+    _found(count)
 
 
-def _report(what: str, count: int, ids: list[int], *, json: bool) -> None:
-    """How many of the named jobs it was.
+def _found(count: int) -> None:
+    """It was some of the named jobs.
 
     Raises:
         NotFound: none of them.
     """
-    if json:
-        say.as_json({what: count})
-    else:
-        say.console().print(f"{count} of {len(set(ids))} jobs {what}.")
     if count == 0:
         raise NotFound(field="id")
 

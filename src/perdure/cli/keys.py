@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from perdure.cli import say
 from perdure.cli.given import Json, given, whole
-from perdure.cli.told import TOLD
 from perdure.errors import Misconfigured
 from perdure.memory import Memory
 from perdure.serve.replies import KeyOut
@@ -53,7 +51,7 @@ def create(
     if json:
         say.as_json({**KeyOut.model_validate(key).model_dump(mode="json"), "secret": secret})
         return
-    say.note(TOLD[say.language()].shown_once)
+    say.note(say.told("Shown this once; only its hash is stored:"))
     say.console().print(secret, soft_wrap=True)
 
 
@@ -72,18 +70,15 @@ def listed(context: typer.Context, *, json: Json = False) -> None:
         told = [KeyOut.model_validate(key).model_dump(mode="json") for key in found]
         say.as_json({"keys": told})
         return
-    words = TOLD[say.language()]
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column(words.columns[0], no_wrap=True)
-    for title in words.columns[1:]:
-        table.add_column(title, overflow="fold")
+    table = say.table("id", "name", "role", "may", "last used")
+    table.columns[0].no_wrap = True
     for key in found:
-        used = f"{key.last_used_at:%Y-%m-%d}" if key.last_used_at else words.never
+        used = f"{key.last_used_at:%Y-%m-%d}" if key.last_used_at else say.told("never")
         if key.revoked_at is not None:
-            used = words.gone.format(day=f"{key.revoked_at:%Y-%m-%d}")
+            used = say.told("revoked {day}", day=f"{key.revoked_at:%Y-%m-%d}")
         table.add_row(key.id, key.name, key.role, " ".join(sorted(key.permissions)), used)
     say.console().print(table)
-    say.note(words.keys.format(count=len(found)))
+    say.note(say.told("{count} keys.", count=len(found)))
 
 
 @app.command()
@@ -107,7 +102,7 @@ def revoke(
     if json:
         say.as_json(KeyOut.model_validate(key).model_dump(mode="json"))
     else:
-        say.console().print(TOLD[say.language()].revoked.format(name=key.name))
+        say.console().print(say.told("“{name}” opens nothing any more.", name=key.name))
 
 
 def _kept(memory: Memory) -> None:

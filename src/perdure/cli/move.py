@@ -15,6 +15,8 @@ import typer
 
 from perdure.cli import say
 from perdure.cli.given import Json, User, given, whole
+from perdure.cli.names import OUTCOMES
+from perdure.details import foreign
 from perdure.errors import Rejected
 from perdure.memory import Memory
 from perdure.types import Receipt, ReceiptState
@@ -60,22 +62,23 @@ def take_in(
     with given(context).open() as memory, say.progress(quiet=json) as bar:
         if wait:
             memory.start()
-        reading = bar.add_task("Reading", total=len(raw))
+        reading = bar.add_task(say.told("Reading"), total=len(raw))
         for report in memory.import_lines(scope, parsed_lines(raw)):
             counts[report.outcome] += 1
             if report.receipt is not None:
                 waiting.append(report.receipt)
             bar.advance(reading)
         if wait:
-            learning = bar.add_task("Learning", total=len(waiting))
+            learning = bar.add_task(say.told("Learning"), total=len(waiting))
             for taken in waiting:
                 _learnt(memory, taken, counts)
                 bar.advance(learning)
     if json:
         say.as_json({"lines": len(raw), **counts})
         return
-    told = ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in sorted(counts.items()))
-    say.console().print(f"{len(raw)} lines: {told or 'nothing'}.")
+    found = [say.told(OUTCOMES[what], count=count) for what, count in sorted(counts.items())]
+    told = say.told("{lines} lines: {found}.", lines=len(raw), found=found or [say.told("nothing")])
+    say.console().print(told)
 
 
 def _learnt(memory: Memory, taken: Receipt, counts: Counter[str]) -> None:
@@ -96,7 +99,9 @@ def raw_lines(file: Path) -> list[bytes]:
     try:
         data = sys.stdin.buffer.read() if file == _STDIN else file.read_bytes()
     except OSError as error:
-        raise Rejected(f"Cannot read it: {error.strerror}.", field=str(file)) from None
+        raise Rejected(
+            "Cannot read it: {why}.", field=str(file), why=foreign(error.strerror)
+        ) from None
     return data.rstrip().split(b"\n") if data.strip() else []
 
 
@@ -140,11 +145,11 @@ def hand_out(
                 say.as_json(line)
             return
         with say.progress(quiet=json) as bar:
-            count = _write(out, bar.track(lines, description="Writing"))
+            count = _write(out, bar.track(lines, description=say.told("Writing")))
     if json:
         say.as_json({"lines": count, "file": str(out)})
     else:
-        say.console().print(f"{count} lines in {out}.")
+        say.console().print(say.told("{count} lines in {file}.", count=count, file=out))
 
 
 def _write(out: Path, lines: Iterable[Mapping[str, Any]]) -> int:
@@ -161,5 +166,7 @@ def _write(out: Path, lines: Iterable[Mapping[str, Any]]) -> int:
                 count += 1
         os.replace(beside.name, out)  # noqa: PTH105 - both are names in one folder
     except OSError as error:
-        raise Rejected(f"Cannot write it: {error.strerror}.", field=str(out)) from None
+        raise Rejected(
+            "Cannot write it: {why}.", field=str(out), why=foreign(error.strerror)
+        ) from None
     return count

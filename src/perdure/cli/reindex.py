@@ -44,8 +44,8 @@ def reindex(
             memory.start()
             with say.progress(quiet=json) as bar:
                 for kind, doing in (
-                    (JobType.RECONCILE, "Looking through users"),
-                    (JobType.EMBED, "Making vectors"),
+                    (JobType.RECONCILE, say.told("Looking through users")),
+                    (JobType.EMBED, say.told("Making vectors")),
                 ):
                     task = bar.add_task(doing, total=(total := _waiting(memory, kind)))
                     while left := _waiting(memory, kind):
@@ -64,9 +64,9 @@ def reindex(
     if json:
         say.as_json(told)
     elif wait:
-        say.console().print(f"{told['users']} users; {told['failed']} jobs failed.")
+        say.console().print(say.told("{users} users; {failed} jobs failed.", **told))
     else:
-        say.console().print(f"{told['users']} users; workers do the rest.")
+        say.console().print(say.told("{users} users; workers do the rest.", **told))
 
 
 def _waiting(memory: Memory, kind: JobType) -> int:

@@ -14,7 +14,7 @@ import typer
 
 from perdure.cli import say
 from perdure.cli.given import Json, given
-from perdure.cli.told import TOLD
+from perdure.details import foreign
 from perdure.errors import Unavailable
 from perdure.memory import Memory
 from perdure.serve import DEFAULT_NAMESPACE
@@ -111,10 +111,17 @@ def _tell(where: str, link: str | None, *, json: bool) -> None:
     if json:
         say.as_json({"url": where} if link is None else {"url": where, "link": link})
         return
-    words = TOLD[say.language()]
-    say.console().print(words.listens.format(where=where), soft_wrap=True)
+    listens = say.told(
+        "Perdure listens on {where} (API: {where}/docs). Ctrl-C ends it.", where=where
+    )
+    say.console().print(listens, soft_wrap=True)
     if link is not None:
-        say.console().print(words.first_key.format(link=link), soft_wrap=True)
+        first = say.told(
+            "First start: this link holds an admin's key, shown this once and stored only "
+            "hashed:\n{link}",
+            link=link,
+        )
+        say.console().print(first, soft_wrap=True)
 
 
 def worker(
@@ -138,10 +145,10 @@ def worker(
             if json:
                 say.as_json({"done": done})
             else:
-                say.console().print(f"{done} jobs done.")
+                say.console().print(say.told("{count} jobs done.", count=done))
             return
         memory.start()
-        say.note("The worker runs. Ctrl-C or SIGTERM ends it.")
+        say.note(say.told("The worker runs. Ctrl-C or SIGTERM ends it."))
         stop.wait()
 
 
@@ -157,7 +164,7 @@ def migrate(context: typer.Context, *, json: Json = False) -> None:
     if json:
         say.as_json({"migrated": True})
     else:
-        say.console().print("The database is up to date.")
+        say.console().print(say.told("The database is up to date."))
 
 
 @contextmanager
@@ -186,8 +193,13 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host.strip("[]"), port), family=family, backlog=_BACKLOG)
     except (OSError, UnicodeError) as error:
-        why = getattr(error, "strerror", None) or "no such address"
-        raise Unavailable(f"Cannot listen on {host}:{port}: {why}.", field="port") from None
+        raise Unavailable(
+            "Cannot listen on {host}:{port}: {why}.",
+            field="port",
+            host=host,
+            port=port,
+            why=foreign(getattr(error, "strerror", None) or "no such address"),
+        ) from None
 
 
 def _shown(host: str) -> str:

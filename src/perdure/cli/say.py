@@ -12,8 +12,11 @@ from typing import Any, Protocol
 import structlog
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
 from structlog.typing import Processor
 
+from perdure.cli.chinese import ZH
+from perdure.details import spoken
 from perdure.errors import MissingExtra, PerdureError, Unavailable
 from perdure.text import Language
 
@@ -42,6 +45,17 @@ def language() -> Language:
     return "zh" if next(filter(None, named), "").lower().startswith("zh") else "en"
 
 
+def told(template: str, tongue: Language | None = None, /, **values: object) -> str:
+    """A sentence of a command, with everything in its place.
+
+    Args:
+        template: in English, with ``{placeholders}``; `cli.chinese` has its Chinese twin.
+        tongue: None: the language of the terminal.
+        values: what stands in the placeholders.
+    """
+    return spoken(template, values, tongue or language(), ZH)
+
+
 def console() -> Console:
     """Where answers are drawn."""
     return Console(highlight=False, markup=False)
@@ -50,6 +64,14 @@ def console() -> Console:
 def aside() -> Console:
     """Where progress, notes and errors are drawn, out of the way of answers."""
     return Console(stderr=True, highlight=False, markup=False)
+
+
+def table(*titles: str) -> Table:
+    """A table with these titles, given in English; what is too long goes on in the next line."""
+    drawn = Table(box=None, padding=(0, 2, 0, 0))
+    for title in titles:
+        drawn.add_column(told(title), overflow="fold")
+    return drawn
 
 
 def note(sentence: str) -> None:
@@ -63,13 +85,9 @@ def failed(error: PerdureError) -> None:
 
 
 def in_short(error: PerdureError) -> str:
-    """Where and what is wrong; the sentence of the whole class only where it tells something new.
-
-    Details are in English; in Chinese the sentence comes before them.
-    """
-    if language() == "zh" or not error.detail:
-        return error.message(language())
-    return f"{error.field}: {error.detail}" if error.field else error.detail
+    """Where and what is wrong; the sentence of its class only where there is no detail."""
+    said = error.detail.said(language()) or error.sentence(language())
+    return error.placed(said)
 
 
 class Writable(Protocol):

@@ -89,7 +89,9 @@ def _person(user: str, talks: Mapping[str, Sequence[Message]], question: str | N
     if question is None:
         asked = [place for place, m in enumerate(kept[last]) if m.role is Role.USER]
         if not asked:
-            raise Rejected(f"The last conversation of {user} has no message of a user.", field=last)
+            raise Rejected(
+                "The last conversation of {user} has no message of a user.", field=last, user=user
+            )
         question = kept[last][asked[-1]].content
         asked_at = kept[last][asked[-1]].at
         del kept[last][asked[-1] :]

@@ -11,14 +11,19 @@ from rich.table import Table
 from rich.text import Text
 
 from perdure import text
+from perdure.cli.names import KINDS, LEVELS, SOURCES
 from perdure.cli.play import Played
+from perdure.cli.say import told
 from perdure.cli.script import Person, Talk
-from perdure.cli.words import WORDS, Words
 from perdure.learn.secret import masked
 from perdure.text import Language
 from perdure.types import Answer, MemoryItem, Reason, Role
 from perdure.types.words import in_words
 
+OPENING = (
+    "Conversations become memories, and memories a prompt. Everything happens in a temporary file."
+)
+"""What is going to be seen."""
 SETTINGS = (
     ("PERDURE_LLM_BASE_URL", "http://127.0.0.1:11434/v1"),
     ("PERDURE_LLM_API_KEY", "…"),
@@ -36,44 +41,50 @@ _SENTENCES = 4  # of a message that was refused in part
 def opening(console: Console, language: Language) -> None:
     """Say what is going to be seen."""
     console.print()
-    console.print(Text("Perdure  ", style="bold") + Text(WORDS[language].opening, style="not bold"))
+    console.print(Text("Perdure  ", style="bold") + Text(told(OPENING, language), style="not bold"))
 
 
 def person(console: Console, played: Played) -> None:
     """One person, from the first message to the deleted memory."""
-    words = WORDS[played.person.language]
+    tongue = played.person.language
     console.print()
     console.print(Rule(Text(played.person.user, style="bold"), align="left", style="cyan"))
     for talk in played.person.talks:
-        _talk(console, played.person, talk, words)
-    _learnt(console, played, words)
-    _refused(console, played, words)
-    asked_in = played.person.asked_in
-    _heading(console, words.asks.format(user=played.person.user, talk=asked_in))
+        _talk(console, played.person, talk)
+    _learnt(console, played, tongue)
+    _refused(console, played, tongue)
+    user, asked_in = played.person.user, played.person.asked_in
+    _heading(console, told("Later, in “{talk}”, {user} asks", tongue, user=user, talk=asked_in))
     console.print(_cut(played.person.question, _SAID_CHARS), style="cyan")
-    _heading(console, words.receives)
-    _received(console, played.answer, words)
-    _left_out(console, played, words)
-    _took(console, played, words)
-    _deleted(console, played, words)
+    _heading(console, told("What the model receives before it answers", tongue))
+    _received(console, played.answer, tongue)
+    _left_out(console, played, tongue)
+    _took(console, played, tongue)
+    _deleted(console, played, tongue)
 
 
 def closing(console: Console, language: Language, models: tuple[str, ...]) -> None:
     """Say what learnt, how to connect a real model and how to start the service."""
-    words = WORDS[language]
     console.print()
     console.print(Rule(style="cyan"))
     named = [model for model in models if model != "basic"]
     if named:
-        console.print(words.model.format(model=", ".join(named)))
+        console.print(told("The model {model} learnt this.", language, model=named))
     else:
-        console.print(words.basic)
+        basic = told(
+            "The built-in extractor learnt this, without any model. It is the basic one: it knows "
+            "common ways of speaking, and would rather miss something than make it up. A language "
+            "model finds more, words it better and notices what has changed.",
+            language,
+        )
+        console.print(basic)
     console.print()
-    console.print(words.connect)
+    connect = told("To connect a model (any OpenAI-compatible endpoint), set:", language)
+    console.print(connect)
     for name, example in SETTINGS:
         console.print(f"  export {name}={example}", style="cyan", soft_wrap=True)
     console.print()
-    console.print(words.serve)
+    console.print(told("To start the service:", language))
     console.print(f"  {SERVE}", style="cyan")
 
 
@@ -115,7 +126,7 @@ def _unused(played: Played, talk: str, message: str) -> str:
 # ── what was said ────────────────────────────────────────────────────────────────────────────────
 
 
-def _talk(console: Console, person: Person, talk: Talk, words: Words) -> None:
+def _talk(console: Console, person: Person, talk: Talk) -> None:
     first = talk.messages[0].at
     when = "" if first is None else f"{first:%Y-%m-%d} · "
     console.print()
@@ -126,7 +137,7 @@ def _talk(console: Console, person: Person, talk: Talk, words: Words) -> None:
     lines.add_column(overflow="fold")
     for message in talk.messages[:_SHOWN]:
         mine = message.role is Role.USER
-        role = words.roles.get(message.role, message.role.value)
+        role = told(message.role.value, person.language)
         speaker = message.name or (person.user if mine else role)
         lines.add_row(
             message.id,
@@ -136,7 +147,8 @@ def _talk(console: Console, person: Person, talk: Talk, words: Words) -> None:
     console.print(lines)
     hidden = len(talk.messages) - _SHOWN
     if hidden > 0:
-        console.print(words.more.format(count=hidden), style="dim")
+        more = told("… and {count} more messages", person.language, count=hidden)
+        console.print(more, style="dim")
 
 
 def _cut(said: str, limit: int) -> str:
@@ -154,21 +166,27 @@ def _short(said: str) -> str:
 # ── what became of it ────────────────────────────────────────────────────────────────────────────
 
 
-def _learnt(console: Console, played: Played, words: Words) -> None:
-    _heading(console, words.learnt)
+def _learnt(console: Console, played: Played, tongue: Language) -> None:
+    _heading(console, told("What was learnt", tongue))
     if not played.learnt:
-        console.print(words.nothing)
+        console.print(told("Nothing.", tongue))
         return
-    table = _table((words.kind, 0), (words.memory, 2), (words.origin, 3))
+    table = _table(tongue, ("kind", 0), ("memory", 2), ("learnt from", 3))
     for item in _as_said(played):
-        sort = f"{words.levels[item.level]} · {words.sources[item.source]}"
+        level, source = told(LEVELS[item.level], tongue), told(SOURCES[item.source], tongue)
         sources = [
-            words.place.format(talk=item.origin.conversation, id=id_, said=_short(masked(sentence)))
+            told(
+                "{talk}, {id}: {said}",
+                tongue,
+                talk=item.origin.conversation,
+                id=id_,
+                said=_short(masked(sentence)),
+            )
             for id_ in item.origin.messages
             for _, sentence in [_nearest(played.person, item, id_)]
         ]
         table.add_row(
-            Text(f"{words.kinds[item.kind]}\n") + Text(sort, style="dim"),
+            Text(f"{told(KINDS[item.kind], tongue)}\n") + Text(f"{level} · {source}", style="dim"),
             Text(item.content, style="bold"),
             Text("\n".join(sources), style="dim"),
         )
@@ -196,52 +214,60 @@ def _nearest(person: Person, item: MemoryItem, message: str) -> tuple[int, str]:
     return best, spoken[best] if spoken else ""
 
 
-def _refused(console: Console, played: Played, words: Words) -> None:
-    _heading(console, words.refused)
+def _refused(console: Console, played: Played, tongue: Language) -> None:
+    _heading(console, told("What was refused, and why", tongue))
     refused = refusals(played)
     if not refused:
-        console.print(words.nothing)
+        console.print(told("Nothing.", tongue))
     else:
-        table = _table((words.message, 0), (words.said, 3), (words.why, 2))
+        table = _table(tongue, ("message", 0), ("said", 3), ("why not", 2))
         for note in refused:
-            spoken = (note["said"] or words.not_repeated).splitlines()
+            spoken = (note["said"] or told("(not repeated here)", tongue)).splitlines()
             said = "\n".join(_short(sentence) for sentence in spoken[:_SENTENCES])
             table.add_row(note["message_id"], Text(said, style="dim"), "\n".join(note["why"]))
         console.print(table)
     if played.unfinished:
-        console.print(words.unfinished.format(count=len(played.unfinished)), style="bold red")
+        unfinished = told(
+            "{count} turns could not be learnt from yet: the model does not answer.",
+            tongue,
+            count=len(played.unfinished),
+        )
+        console.print(unfinished, style="bold red")
 
 
 # ── what the next conversation receives ──────────────────────────────────────────────────────────
 
 
-def _received(console: Console, answer: Answer, words: Words) -> None:
-    console.print(Panel(Text(answer.text or words.receives_nothing), border_style="green"))
+def _received(console: Console, answer: Answer, tongue: Language) -> None:
+    nothing = told("(no text: nothing that is remembered fits)", tongue)
+    console.print(Panel(Text(answer.text or nothing), border_style="green"))
     for missing in answer.degraded:
-        console.print(f"{missing.part}: {words.degraded}", style="bold red")
+        failed = told("{part} did not work this time", tongue, part=missing.part)
+        console.print(failed, style="bold red")
 
 
-def _left_out(console: Console, played: Played, words: Words) -> None:
-    _heading(console, words.left_out)
-    left = [(d.item, in_words(d.reason, words.language)) for d in played.answer.dropped]
+def _left_out(console: Console, played: Played, tongue: Language) -> None:
+    _heading(console, told("What was left out, and why", tongue))
+    left = [(d.item, in_words(d.reason, tongue)) for d in played.answer.dropped]
     if not left:
-        console.print(words.nothing)
+        console.print(told("Nothing.", tongue))
         return
-    table = _table((words.kind, 0), (words.memory, 3), (words.why, 2))
+    table = _table(tongue, ("kind", 0), ("memory", 3), ("why not", 2))
     for item, why in left:
-        table.add_row(words.kinds[item.kind], item.content, why)
+        table.add_row(told(KINDS[item.kind], tongue), item.content, why)
     console.print(table)
 
 
-def _took(console: Console, played: Played, words: Words) -> None:
-    _heading(console, words.took)
+def _took(console: Console, played: Played, tongue: Language) -> None:
+    _heading(console, told("How long it took", tongue))
     inside = " · ".join(
-        f"{words.stages.get(stage, stage)} {took:.1f}"
+        f"{told(stage, tongue)} {took:.1f}"
         for stage, took in played.answer.timings.items()
         if stage != "total"
     )
+    turns = told("turns: {count}", tongue, count=len(played.receipts))
     rows = (
-        ("capture", played.capture_ms, words.turns.format(count=len(played.receipts))),
+        ("capture", played.capture_ms, turns),
         ("learn", played.learn_ms, ""),
         ("recall", played.recall_ms, inside),
     )
@@ -250,20 +276,26 @@ def _took(console: Console, played: Played, words: Words) -> None:
     table.add_column(no_wrap=True, justify="right")
     table.add_column(overflow="fold", style="dim")
     for stage, took, note in rows:
-        table.add_row(words.stages[stage], f"{took:,.0f} ms", note)
+        table.add_row(told(stage, tongue), f"{took:,.0f} ms", note)
     console.print(table)
 
 
-def _deleted(console: Console, played: Played, words: Words) -> None:
+def _deleted(console: Console, played: Played, tongue: Language) -> None:
     if played.deleted is None:
         return
     user, memory = played.person.user, played.deleted.content
-    _heading(console, words.delete.format(user=user, memory=memory))
-    _received(console, played.after, words)
+    again = told(
+        "{user} deletes “{memory}” and asks the same again", tongue, user=user, memory=memory
+    )
+    _heading(console, again)
+    _received(console, played.after, tongue)
     if played.gone:
-        console.print(words.gone.format(count=len(played.remaining)), style="green")
+        gone = told(
+            "It is gone. Memories that remain: {count}.", tongue, count=len(played.remaining)
+        )
+        console.print(gone, style="green")
     else:
-        console.print(words.not_gone, style="bold red")
+        console.print(told("It is still there; that is a fault.", tongue), style="bold red")
 
 
 def _heading(console: Console, title: str) -> None:
@@ -271,9 +303,11 @@ def _heading(console: Console, title: str) -> None:
     console.print(Text(title, style="bold"))
 
 
-def _table(*columns: tuple[str, int]) -> Table:
+def _table(tongue: Language, *columns: tuple[str, int]) -> Table:
     """A table over the whole width; a column's number is its share of it, 0: what it needs."""
     table = Table(box=None, padding=(0, 2, 0, 0), expand=True, header_style="dim", pad_edge=False)
     for title, share in columns:
-        table.add_column(title, ratio=share or None, overflow="fold", no_wrap=not share)
+        table.add_column(
+            told(title, tongue), ratio=share or None, overflow="fold", no_wrap=not share
+        )
     return table

@@ -51,7 +51,7 @@ class Audit:
             Rejected: the limit or the cursor cannot be meant.
         """
         if not 1 <= limit <= _MOST:
-            raise Rejected(f"Expected 1 to {_MOST}.", field="limit")
+            raise Rejected("Expected {low} to {high:,}.", field="limit", low=1, high=_MOST)
         with self.database.read() as tx:
             found = tx.audit.page(namespace, which, limit, after)
         if texts:

@@ -42,8 +42,12 @@ def checked_content(content: Any, policy: ItemPolicy, where: str = "content") ->
         raise ContentTooLong("It has too many signs.", field="content")
     length = text.graphemes(statement)
     if length > policy.content_chars:
-        detail = f"It has {length}; at most {policy.content_chars} characters fit."
-        raise ContentTooLong(detail, field=where)
+        raise ContentTooLong(
+            "It has {length}; at most {most} characters fit.",
+            field=where,
+            length=length,
+            most=policy.content_chars,
+        )
     return statement
 
 
@@ -95,7 +99,7 @@ def _expiry(value: Any, policy: ItemPolicy) -> datetime | None:
 
 def _between(value: Any, low: float, high: float, field: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise Rejected(f"Expected {low} to {high}.", field=field)
+        raise Rejected("Expected {low} to {high:,}.", field=field, low=low, high=high)
     return value
 
 
@@ -110,7 +114,7 @@ def _flat(value: Any, policy: ItemPolicy) -> dict[str, str]:
     if not isinstance(value, Mapping):
         raise Rejected("Expected a map of texts.", field="metadata")
     if len(value) > policy.metadata_keys:
-        raise Rejected(f"At most {policy.metadata_keys} keys fit.", field="metadata")
+        raise Rejected("At most {most} keys fit.", field="metadata", most=policy.metadata_keys)
     flat = {}
     for key, entry_value in value.items():
         if not isinstance(key, str) or not isinstance(entry_value, str):

@@ -283,7 +283,7 @@ def room(tx: Transaction, scope: Scope, policy: Policy, at: datetime) -> None:
     trims = policy.capacity.trims
     crowded = oldest_first(tx.items.every(who, ACTIVE), policy.capacity) if trims else []
     if len(crowded) <= used - limit:
-        raise LimitReached(f"There are {used}; the limit is {limit}.")
+        raise LimitReached("There are {used}; the limit is {limit}.", used=used, limit=limit)
     for old in crowded[: used - limit + 1]:
         new = replace(old, status=Status.ARCHIVED)
         tx.items.put(new)

@@ -65,8 +65,9 @@ class Keys:
             one_of(Permission, one, "permissions") for one in permissions
         }  # fmt: skip
         if not wanted or not wanted <= MAY[role]:
-            known = ", ".join(sorted(MAY[role]))
-            raise Rejected(f"A key of this role may have {known}.", field="permissions")
+            raise Rejected(
+                "A key of this role may have {known}.", field="permissions", known=sorted(MAY[role])
+            )
         secret = PREFIX + secrets.token_urlsafe(_BYTES)
         at = self.clock()
         key = Key(

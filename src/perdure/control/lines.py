@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from perdure import text
 from perdure.control.fields import checked_content, checked_fields
+from perdure.details import of_value
 from perdure.errors import ProjectKeyRequired, Rejected
 from perdure.policy import ItemPolicy
 from perdure.types import (
@@ -267,9 +268,9 @@ def _sane(item: MemoryItem, policy: ItemPolicy, now: datetime) -> MemoryItem:
     if item.level is Level.PROJECT and item.project is None:
         raise ProjectKeyRequired(field="project")
     if not 0 <= item.confidence <= 1:
-        raise Rejected("Expected 0 to 1.", field="confidence")
+        raise Rejected("Expected {low} to {high:,}.", field="confidence", low=0, high=1)
     if not 0 <= item.use_count <= _MOST_USES:
-        raise Rejected(f"Expected 0 to {_MOST_USES:,}.", field="use_count")
+        raise Rejected("Expected {low} to {high:,}.", field="use_count", low=0, high=_MOST_USES)
     checked: dict[str, Any] = checked_fields(
         {
             "title": item.title,
@@ -321,6 +322,6 @@ def _checked(words: TypeAdapter[Any], given: Mapping[str, Any]) -> Any:
     try:
         return words.validate_python(given)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+        first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise Rejected(f"{first['msg']}.", field=where) from None
+        raise Rejected(of_value(first), field=where) from None

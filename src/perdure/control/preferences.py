@@ -33,7 +33,7 @@ class UserPreferences:
         known = {f.name for f in fields(Preferences)}
         for name, value in switches.items():
             if name not in known:
-                raise Rejected(f"Known are {', '.join(sorted(known))}.", field=name)
+                raise Rejected("Known are {known}.", field=name, known=sorted(known))
             if not isinstance(value, bool):
                 raise Rejected("Expected true or false.", field=name)
         defaults = self.policy_of(meant(scope).namespace).defaults

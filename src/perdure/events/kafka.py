@@ -99,7 +99,7 @@ class KafkaBus:
             self._producer.poll(0)
         left = self._producer.flush(_ANSWER_S + 1)
         if failed or left:
-            raise Unavailable(_told(failed[0] if failed else None), field="PERDURE_BUS")
+            raise _failed(failed[0] if failed else None)
 
     def _drop_producer(self) -> None:
         """A producer that failed may send what it still has later, out of order: not this one."""
@@ -129,7 +129,7 @@ class KafkaBus:
         wrong = next((one.error() for one in found if one.error() is not None), self._lost)
         if wrong is not None and not letters:
             self._leave()
-            raise Unavailable(_told(wrong), field="PERDURE_BUS")
+            raise _failed(wrong)
         self._lost = None
         return letters
 
@@ -238,11 +238,12 @@ def _text(value: str | bytes | None) -> str:
     return value.decode(errors="replace") if isinstance(value, bytes) else value or ""
 
 
-def _told(error: KafkaError | None) -> str:
+def _failed(error: KafkaError | None) -> Unavailable:
     """What went wrong, by its name; the broker's own words may name hosts and more."""
-    return f"Kafka: {'_TIMED_OUT' if error is None else error.name()}."
+    name = "_TIMED_OUT" if error is None else error.name()
+    return Unavailable("Kafka: {name}.", field="PERDURE_BUS", name=name)
 
 
 def _unavailable(error: Exception) -> Unavailable:
     known = error.args[0] if error.args and isinstance(error.args[0], KafkaError) else None
-    return Unavailable(_told(known), field="PERDURE_BUS")
+    return _failed(known)

@@ -105,14 +105,14 @@ def read(letter: Letter) -> tuple[Scope, str]:
     if shape is None:
         raise Rejected("Unknown event.", field="topic")
     if letter.headers.get(_VERSION) != VERSION:
-        raise Rejected(f"Known is {VERSION}.", field=_VERSION)
+        raise Rejected("Known are {known}.", field=_VERSION, known=[VERSION])
     namespace = letter.headers.get(_NAMESPACE, "")
     if not 0 < len(namespace) <= MAX_NAMESPACE:
         raise Rejected("Expected a namespace.", field=_NAMESPACE)
     try:
         body = shape.model_validate_json(letter.body)
     except ValidationError as wrong:
-        raise Rejected(_told(wrong, shape), field="body") from None
+        raise Rejected("Broken rules: {rules}.", field="body", rules=_told(wrong, shape)) from None
     return Scope(namespace=namespace, user=body.user_id), body.idempotency_key
 
 
@@ -122,10 +122,10 @@ def dead(letter: Letter, why: Rejected) -> Letter:
     return Letter(topic=DEAD, key=letter.key, headers={**letter.headers, **about}, body=letter.body)
 
 
-def _told(wrong: ValidationError, shape: type[_Body]) -> str:
+def _told(wrong: ValidationError, shape: type[_Body]) -> tuple[str, ...]:
     """Which fields break which rules; names that are none of ours may be somebody's words."""
     found = wrong.errors(include_url=False, include_context=False, include_input=False)
     places = [str(one["loc"][0]) if one["loc"] else "" for one in found]
     named = [place if place in shape.model_fields else "?" for place in places]
     rules = [f"{name}: {one['type']}" for name, one in zip(named, found, strict=True)]
-    return "; ".join(dict.fromkeys(rules[:_MOST_TOLD]))
+    return tuple(dict.fromkeys(rules[:_MOST_TOLD]))

@@ -76,7 +76,11 @@ def calibrate(
     policy = policy or CalibratePolicy()
     texts = list(dict.fromkeys(memories))[: policy.most]
     if len(texts) < policy.least:
-        raise Rejected(f"Needs at least {policy.least} memories; there are {len(texts)}.")
+        raise Rejected(
+            "Needs at least {least} memories; there are {count}.",
+            least=policy.least,
+            count=len(texts),
+        )
     asked = list(dict.fromkeys(questions))[: policy.most]
     asked = asked if len(asked) >= policy.least else texts
     pairs = [_Cosines.of(embedder, texts, asked) for embedder in (known, other)]

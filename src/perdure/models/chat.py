@@ -152,14 +152,14 @@ class OpenAIChat:
                 raise ReplyUnusable("The reply has no choices.")
             case _:
                 raise ModelUnavailable(
-                    f"{self._endpoint.where} answers with something that is no completion; "
-                    "an address ends in /v1 or the like."
+                    "{where} answers with something that is no completion; "
+                    "an address ends in /v1 or the like.",
+                    where=self._endpoint.where,
                 )
         if not said and not cut_off:
-            refused = message.get("refusal") or choice.get("finish_reason") == "content_filter"
-            raise ReplyUnusable(
-                "The model declined to answer." if refused else "The reply has no text."
-            )
+            if message.get("refusal") or choice.get("finish_reason") == "content_filter":
+                raise ReplyUnusable("The model declined to answer.")
+            raise ReplyUnusable("The reply has no text.")
         usage = rest.get("usage")
         asking = "\n".join(m["content"] for m in question.messages)
         return Reply(

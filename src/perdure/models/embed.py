@@ -148,7 +148,8 @@ class OpenAIEmbedder:
             payload = {}
         if rows.ndim != 2 or len(rows) != wanted or not rows.shape[1]:  # noqa: PLR2004 - a table
             raise ModelUnavailable(
-                f"{self._endpoint.where} answers with something that is no row of numbers a text."
+                "{where} answers with something that is no row of numbers a text.",
+                where=self._endpoint.where,
             )
         usage = payload.get("usage")
         tokens = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None

@@ -180,7 +180,7 @@ class Endpoint:
     ) -> bytes | Refused | PerdureError:
         """One request. What went wrong is returned, so that it carries no trace of its cause."""
         left = end - time.monotonic()
-        late = ModelUnavailable(f"No complete answer from {self.where} in time.")
+        late = ModelUnavailable("No complete answer from {where} in time.", where=self.where)
         if left <= 0:
             return late
         connect = min(left, self.patience.connect_s)
@@ -197,7 +197,7 @@ class Endpoint:
         except openai.APITimeoutError:
             return late
         except openai.APIConnectionError:
-            return ModelUnavailable(f"{self.where} cannot be reached, or hung up.")
+            return ModelUnavailable("{where} cannot be reached, or hung up.", where=self.where)
 
     def _sorted(
         self, status: int, headers: Mapping[str, str], words: str
@@ -205,21 +205,30 @@ class Endpoint:
         """What a status other than 2xx means for the caller."""
         if status in _NOT_WITH_THIS_KEY:
             return Misconfigured(
-                f"{self.where} refuses the key (HTTP {status}).", field=f"{self.setting}_API_KEY"
+                "{where} refuses the key (HTTP {status}).",
+                field=f"{self.setting}_API_KEY",
+                where=self.where,
+                status=status,
             )
         if status < HTTPStatus.BAD_REQUEST or status == HTTPStatus.METHOD_NOT_ALLOWED:
             return self._elsewhere(status)
         after = retry_after(headers.get("retry-after"), self._clock())
         if status == HTTPStatus.TOO_MANY_REQUESTS:
-            return ModelBusy(f"{self.where} (HTTP {status}).", retry_after=after)
+            return ModelBusy(
+                "{where} (HTTP {status}).", retry_after=after, where=self.where, status=status
+            )
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _TRANSIENT:
-            return ModelUnavailable(f"{self.where} (HTTP {status}).", retry_after=after)
+            return ModelUnavailable(
+                "{where} (HTTP {status}).", retry_after=after, where=self.where, status=status
+            )
         return Refused(status, words.lower())
 
     def _elsewhere(self, status: int) -> Misconfigured:
         return Misconfigured(
-            f"{self.where} answers with HTTP {status}; an address ends in /v1 or the like.",
+            "{where} answers with HTTP {status}; an address ends in /v1 or the like.",
             field=f"{self.setting}_BASE_URL",
+            where=self.where,
+            status=status,
         )
 
     def refusal(self, refused: Refused, model_setting: str) -> PerdureError:
@@ -230,11 +239,19 @@ class Endpoint:
             model_setting: the setting that named the model, for example ``PERDURE_LLM_MODEL``.
         """
         if refused.too_long:
-            return TooLarge(f"{self.where} takes no text of this length.")
+            return TooLarge("The model takes no text of this length.")
         if refused.status == HTTPStatus.NOT_FOUND and "model" not in refused.words:
             return self._elsewhere(refused.status)
-        what = "does not know the model" if refused.status == HTTPStatus.NOT_FOUND else "refuses"
-        return Misconfigured(f"{self.where} {what} (HTTP {refused.status}).", field=model_setting)
+        if refused.status == HTTPStatus.NOT_FOUND:
+            return Misconfigured(
+                "{where} does not know the model.", field=model_setting, where=self.where
+            )
+        return Misconfigured(
+            "{where} refuses (HTTP {status}).",
+            field=model_setting,
+            where=self.where,
+            status=refused.status,
+        )
 
 
 def retry_after(value: str | None, now: datetime) -> float | None:

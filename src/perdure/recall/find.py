@@ -29,7 +29,7 @@ def checked(limit: int, arms: Sequence[str], floor: float) -> None:
         raise Rejected("Expected a whole number of at least 1.", field="limit")
     for arm in arms:
         if arm not in ARMS:
-            raise Rejected(f"Known are {', '.join(ARMS)}.", field="arms")
+            raise Rejected("Known are {known}.", field="arms", known=ARMS)
     if isinstance(floor, bool) or not isinstance(floor, int | float) or not 0 <= floor <= 1:
         raise Rejected("Expected a number from 0 to 1.", field="floor")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from importlib.metadata import version
 from typing import Annotated
 
@@ -138,7 +139,22 @@ async def _on_values(request: Request, error: Exception) -> Response:
 
 async def _on_status(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for nothing else
-    known = {STATUS[NotFound]: NotFound, STATUS[TooLarge]: TooLarge}.get(error.status_code)
-    if known is not None:
-        return answer(known(), request.headers)
-    return problems.of_status(error.status_code, Rejected.code)
+    language = problems.language(request.headers)
+    reply = problems.of_error(_meant(error.status_code), error.status_code, language)
+    reply.headers.update(error.headers or {})
+    return reply
+
+
+def _meant(status: int) -> PerdureError:
+    """What the framework refuses: a path or a method that is not there, a body cut short."""
+    match status:
+        case HTTPStatus.NOT_FOUND:
+            return NotFound()
+        case HTTPStatus.METHOD_NOT_ALLOWED:
+            return Rejected("This path does not take this method.")
+        case HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+            return TooLarge()
+        case HTTPStatus.BAD_REQUEST:
+            return Rejected("The request cannot be read.")
+        case _:
+            return Rejected()

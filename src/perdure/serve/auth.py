@@ -239,7 +239,7 @@ def _recognised(
     callers: Callers = request.app.state.callers
     caller = callers.recognise(request)
     if not caller.permissions.issuperset(asked.scopes):
-        raise Forbidden(f"It needs {', '.join(asked.scopes)}.")
+        raise Forbidden("It needs {permissions}.", permissions=asked.scopes)
     return caller
 
 

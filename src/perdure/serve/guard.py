@@ -92,7 +92,7 @@ async def _whole(scope: Scope, receive: Receive) -> Receive | None:
             body += message["body"]
         more = message.get("more_body", False)
     if size > limit:
-        raise TooLarge(f"A request may have {limit:,} bytes.", field="body")
+        raise TooLarge("A request may have {limit:,} bytes.", field="body", limit=limit)
     given = False
 
     async def replay() -> Message:

@@ -46,4 +46,4 @@ class Limits:
                 self._left.popitem(last=False)
         if short:
             wait = (1 - left) * _MINUTE_S / self._most
-            raise TooMany(f"{self._most:,} requests a minute.", retry_after=wait + 1)
+            raise TooMany("{most:,} requests a minute.", retry_after=wait + 1, most=self._most)

@@ -11,6 +11,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 
 from perdure import text
+from perdure.details import of_value
 from perdure.errors import Duplicate, PerdureError, Rejected, Unavailable
 
 _FIELD_CHARS = 100  # of a field's name as the client wrote it
@@ -75,32 +76,6 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 EVERYWHERE = problems(400, 401, 403, 413, 422, 429, 503)
 """What any route may answer."""
 
-SENTENCES: Mapping[str, tuple[str, str]] = {
-    "missing": ("This field is required.", "缺少此字段。"),
-    "extra_forbidden": ("There is no such field.", "没有这个字段。"),
-    "json_invalid": ("This is not JSON.", "这不是 JSON。"),
-    "string_type": ("Expected a text.", "应为文本。"),
-    "string_unicode": ("May not contain half a character.", "不能包含半个字符。"),
-    "string_too_short": ("May not be empty.", "不能为空。"),
-    "int_type": ("Expected a whole number.", "应为整数。"),
-    "int_parsing": ("Expected a whole number.", "应为整数。"),
-    "int_parsing_size": ("Expected a smaller number.", "数字太大。"),
-    "int_from_float": ("Expected a whole number.", "应为整数。"),
-    "float_type": ("Expected a number.", "应为数字。"),
-    "bool_type": ("Expected true or false.", "应为 true 或 false。"),
-    "bool_parsing": ("Expected true or false.", "应为 true 或 false。"),
-    "list_type": ("Expected a list.", "应为列表。"),
-    "dict_type": ("Expected a JSON object.", "应为 JSON 对象。"),
-    "model_attributes_type": ("Expected a JSON object.", "应为 JSON 对象。"),
-    "enum": ("Expected {expected}.", "应为以下之一：{expected}。"),
-    "greater_than_equal": ("Expected {ge} or more.", "不能小于 {ge}。"),
-    "less_than_equal": ("Expected {le} or less.", "不能大于 {le}。"),
-    "timezone_aware": ("A time needs a zone.", "时间需要注明时区。"),
-    "datetime_parsing": ("Expected a time (ISO 8601).", "应为 ISO 8601 时间。"),
-    "datetime_from_date_parsing": ("Expected a time (ISO 8601).", "应为 ISO 8601 时间。"),
-}
-"""What is wrong with a value, by pydantic's name of it."""
-
 
 def language(headers: Headers) -> text.Language:
     """The language the reader asks for: the first of English and Chinese by preference."""
@@ -132,32 +107,30 @@ def of_error(error: PerdureError, status: int, language: text.Language) -> JSONR
         status,
         error.code,
         error.sentence(language),
-        error.message(language),
+        error.placed(outside(error, status, language)),
         field=error.field,
         headers=headers,
         more=more,
     )
 
 
+def outside(error: PerdureError, status: int, language: text.Language) -> str:
+    """What an error tells whoever asks, without its place.
+
+    Of a part that fails fixed sentences go out and no others: what stands in them may be a path, a
+    host, or the words of a driver.
+    """
+    inside = status == HTTPStatus.SERVICE_UNAVAILABLE and error.detail.values
+    return error.sentence(language) if inside else error.unplaced(language)
+
+
 def of_values(wrong: Sequence[Any], status: int, language: text.Language) -> JSONResponse:
     """Values that cannot be meant, as pydantic lists them; the first one is told."""
     first = wrong[0]
-    sentences = SENTENCES.get(first["type"])
-    detail = Rejected.sentence(language)
-    if sentences is not None:
-        detail = sentences[language == "zh"].format(**first.get("ctx", {}))
-    elif language == "en":
-        detail = f"{first['msg']}."
     where = _place(first["loc"])
-    return _problem(
-        status, Rejected.code, Rejected.sentence(language), f"{where}: {detail}", field=where
-    )
-
-
-def of_status(status: int, code: str, title: str | None = None) -> JSONResponse:
-    """What the framework refuses: a path or a method that is not there, a body cut short."""
-    title = title or HTTPStatus(status).phrase
-    return _problem(status, code, title, title)
+    title = Rejected.sentence(language)
+    detail = of_value(first).said(language) or title
+    return _problem(status, Rejected.code, title, f"{where}: {detail}", field=where)
 
 
 def _place(loc: Sequence[str | int]) -> str:

@@ -44,7 +44,9 @@ class Tokens:
         """
         secret, url = settings.token_secret, settings.token_jwks_url
         if secret is not None and len(secret) < SECRET_CHARS:
-            raise Misconfigured(f"Expected {SECRET_CHARS} characters.", field="token_secret")
+            raise Misconfigured(
+                "Expected {count} characters.", field="token_secret", count=SECRET_CHARS
+            )
         self._secret = secret
         self._published = None if url is None else Published(_checked(url))
         if url is not None and settings.token_audience is None:

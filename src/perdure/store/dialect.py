@@ -14,6 +14,7 @@ from sqlalchemy.sql.base import ReadOnlyColumnCollection
 from sqlalchemy.sql.dml import Insert
 from sqlalchemy.sql.elements import KeyedColumnElement
 
+from perdure.details import foreign
 from perdure.errors import DatabaseUnavailable, MissingExtra, PerdureError, Rejected
 from perdure.store.lists import Lists
 
@@ -131,5 +132,7 @@ class Dialect(ABC):
     def meaning(self, url: URL, error: DBAPIError) -> PerdureError | None:
         """What an error means for whoever asked; None: the statement was at fault."""
         if isinstance(error, OperationalError) or error.connection_invalidated:
-            return DatabaseUnavailable(f"{self.place(url)}: {self.told(error)}.")
+            return DatabaseUnavailable(
+                "{place}: {why}.", place=self.place(url), why=foreign(self.told(error))
+            )
         return None

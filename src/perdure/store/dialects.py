@@ -39,8 +39,8 @@ def parsed(url: str) -> tuple[Dialect, URL]:
     name, _, driver = address.drivername.partition("+")
     dialect = _BY_NAME.get(name)
     if dialect is None or driver not in ("", dialect.driver):
-        known = ", ".join(f"{each}+{_BY_NAME[each].driver}" for each in _BY_NAME)
-        raise Misconfigured(f"Known are {known}.", field="database_url")
+        known = [f"{each}+{_BY_NAME[each].driver}" for each in _BY_NAME]
+        raise Misconfigured("Known are {known}.", field="database_url", known=known)
     return dialect, address.set(drivername=f"{name}+{dialect.driver}")
 
 
@@ -52,7 +52,7 @@ def spoken(connection: Connection) -> Dialect:
     """
     name = connection.dialect.name
     if name not in _BY_NAME:
-        raise Misconfigured(f"{name} is not supported.", field="database_url")
+        raise Misconfigured("{name} is not supported.", field="database_url", name=name)
     return _BY_NAME[name]
 
 

@@ -35,8 +35,12 @@ def check_policy(policy: Policy) -> None:
     if policy.preset != "desktop":
         raise Misconfigured('A .json file is for the preset "desktop" alone.', field="preset")
     if policy.capacity.active_limit not in _LIMITS:
-        detail = f"A desktop file takes {_LIMITS[0]} to {_LIMITS[-1]:,}."
-        raise Misconfigured(detail, field="capacity.active_limit")
+        raise Misconfigured(
+            "A desktop file takes {low} to {high:,}.",
+            field="capacity.active_limit",
+            low=_LIMITS[0],
+            high=_LIMITS[-1],
+        )
     if policy.capture.episodes:
         raise Misconfigured("A desktop file keeps no conversations.", field="capture.episodes")
 

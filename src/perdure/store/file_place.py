@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias
 
 from filelock import FileLock, Timeout
 
+from perdure.details import Detail, foreign
 from perdure.errors import DatabaseUnavailable
 
 _log = logging.getLogger(__name__)
@@ -85,15 +86,15 @@ class Place:
             DatabaseUnavailable: somebody else is that for too long, or the folder takes no lock.
         """
         if not self._threads.acquire(timeout=patience_s):
-            raise self._unavailable("Somebody else is writing.")
+            raise self._unavailable(Detail("somebody else is writing"))
         try:
             try:
                 self.memory.parent.mkdir(parents=True, exist_ok=True)
                 held = self._lock.acquire(timeout=patience_s)
             except Timeout:
-                raise self._unavailable("Somebody else is writing.") from None
+                raise self._unavailable(Detail("somebody else is writing")) from None
             except OSError as error:
-                raise self._unavailable(error.strerror) from None
+                raise self._unavailable(foreign(error.strerror)) from None
             with held:
                 yield
         finally:
@@ -139,7 +140,7 @@ class Place:
                 with suppress(OSError):  # what is left is overwritten by the next attempt
                     _next(file).unlink(missing_ok=True)
             _log.warning("%s could not be saved: %s", self.memory.name, error.strerror)
-            raise self._unavailable(error.strerror) from None
+            raise self._unavailable(foreign(error.strerror)) from None
         if memory is None:
             return True
         try:
@@ -160,7 +161,7 @@ class Place:
         try:
             _write(aside, data, "xb")
         except OSError as error:
-            raise self._unavailable(error.strerror) from None
+            raise self._unavailable(foreign(error.strerror)) from None
         _log.warning("%s could not be read; it is kept as %s", file.name, aside.name)
 
     def clear_aside(self) -> None:
@@ -176,7 +177,7 @@ class Place:
                     if one.name.startswith(f"{file.stem}.{_ASIDE}") and one.suffix == file.suffix:
                         one.unlink(missing_ok=True)
         except OSError as error:
-            raise self._unavailable(error.strerror) from None
+            raise self._unavailable(foreign(error.strerror)) from None
 
     # ── what each step needs ─────────────────────────────────────────────────────────────────────
 
@@ -186,7 +187,7 @@ class Place:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise self._unavailable(error.strerror) from None
+            raise self._unavailable(foreign(error.strerror)) from None
         return found.st_mtime_ns, found.st_size, found.st_ino
 
     def _read(self, file: Path) -> bytes | None:
@@ -195,10 +196,10 @@ class Place:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise self._unavailable(error.strerror) from None
+            raise self._unavailable(foreign(error.strerror)) from None
 
-    def _unavailable(self, why: str | None) -> DatabaseUnavailable:
-        return DatabaseUnavailable(f"{self.memory}: {why}")
+    def _unavailable(self, why: Detail) -> DatabaseUnavailable:
+        return DatabaseUnavailable("{place}: {why}.", place=self.memory, why=why)
 
 
 def _next(file: Path) -> Path:

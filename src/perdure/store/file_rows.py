@@ -172,8 +172,10 @@ class FileRows:
             self._refuse("namespace" if self._person.user == user else "user")
 
     def _refuse(self, field: str) -> None:
-        detail = "This file is another's; a desktop file is one person's."
-        raise Rejected(f"{detail} For several, take a database.", field=field)
+        raise Rejected(
+            "This file is another's; a desktop file is one person's. For several, take a database.",
+            field=field,
+        )
 
     def _rows(self, tx: SqlTransaction, which: ItemFilter) -> list[MemoryItem]:
         return [] if self._person is None else tx.items.every(self._person, which)

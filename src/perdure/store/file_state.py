@@ -70,7 +70,7 @@ def read_state(data: bytes) -> State:
     except (ValidationError, ValueError, RecursionError):
         raise Corrupt("Not a state that was written here.") from None
     if state.version != _VERSION:
-        raise _newer(f"version {state.version}")
+        raise _newer(state.version)
     if state.tables == migrations.HEAD:
         return state
     return state.model_copy(update={"rows": _upgraded(state)})
@@ -127,10 +127,12 @@ def _upgraded(state: State) -> dict[str, Rows]:
             command.upgrade(settings, "head")
             return draw(connection)
     except CommandError:
-        raise _newer(f"tables {state.tables}") from None
+        raise _newer(state.tables) from None
     finally:
         engine.dispose()
 
 
-def _newer(what: str) -> Misconfigured:
-    return Misconfigured(f"A newer Perdure wrote the state ({what}).", field="database_url")
+def _newer(version: int | str) -> Misconfigured:
+    return Misconfigured(
+        "A newer Perdure wrote the state ({version}).", field="database_url", version=version
+    )

@@ -132,7 +132,9 @@ class MySql(Dialect):
     def meaning(self, url: URL, error: DBAPIError) -> PerdureError | None:
         """Whoever we are may be allowed too little."""
         if _number(error) in _FORBIDDEN:
-            return Misconfigured(self.told(error), field="database_url")
+            return Misconfigured(
+                "The server says: {why}.", field="database_url", why=self.told(error)
+            )
         return super().meaning(url, error)
 
 

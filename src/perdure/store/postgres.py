@@ -94,5 +94,7 @@ class Postgres(Dialect):
     def meaning(self, url: URL, error: DBAPIError) -> PerdureError | None:
         """Whoever we are may be allowed too little."""
         if getattr(error.orig, "sqlstate", None) == _FORBIDDEN:
-            return Misconfigured(self.told(error), field="database_url")
+            return Misconfigured(
+                "The server says: {why}.", field="database_url", why=self.told(error)
+            )
         return super().meaning(url, error)

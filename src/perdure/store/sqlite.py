@@ -13,6 +13,7 @@ from sqlalchemy import URL, Connection, Engine, Table, event
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import DBAPIError
 
+from perdure.details import foreign
 from perdure.errors import Corrupt, PerdureError, Rejected
 from perdure.store.dialect import Dialect
 from perdure.store.lists import Fts5
@@ -115,8 +116,9 @@ class Sqlite(Dialect):
         driver: Any = connection.connection.dbapi_connection
         if not isinstance(driver, library().Connection):
             raise Rejected(
-                f"Its driver is not {library().__name__}; take the engine of the memory.",
+                "Its driver is not {driver}; take the engine of the memory.",
                 field="connection",
+                driver=library().__name__,
             )
         connection.exec_driver_sql("SELECT 1")  # where the host has not begun yet, this begins
         if driver.isolation_level is None and not driver.in_transaction:
@@ -133,7 +135,7 @@ class Sqlite(Dialect):
     def meaning(self, url: URL, error: DBAPIError) -> PerdureError | None:
         """A file may also be none of SQLite's, or damaged."""
         if getattr(error.orig, "sqlite_errorname", "") in _BROKEN:
-            return Corrupt(f"{self.place(url)}: {self.told(error)}.")
+            return Corrupt("{place}: {why}.", place=self.place(url), why=foreign(self.told(error)))
         return super().meaning(url, error)
 
 

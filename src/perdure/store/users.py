@@ -82,7 +82,7 @@ class SqlUsers:
         """
         for name, value in switches.items():
             if name not in _SET:
-                raise Rejected(f"Known are {', '.join(_SWITCHES)}.", field=name)
+                raise Rejected("Known are {known}.", field=name, known=_SWITCHES)
             self._write(_SET[name], scope, **{name: value})
 
     def revision(self, scope: Scope, corpus: Corpus) -> int:

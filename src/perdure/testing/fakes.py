@@ -145,7 +145,13 @@ class FakeHost:
         best: dict[str, float] = {}
         for ref, entry in self._of(scope, corpus).items():
             if entry.vectors.shape[1] != len(query):
-                raise Misconfigured(f"{len(query)} numbers; stored are {entry.vectors.shape[1]}.")
+                raise Misconfigured(
+                    "The embedder {model} gives {given} numbers; stored are {stored}. "
+                    "Make the vectors anew: perdure reindex.",
+                    model=self.name,
+                    given=len(query),
+                    stored=entry.vectors.shape[1],
+                )
             best[ref] = float(np.clip((entry.vectors @ query).max(), 0.0, 1.0))
         nearest = sorted(best, key=lambda ref: (-best[ref], ref))[:limit]
         return [Hit(ref=ref, similarity=best[ref]) for ref in nearest]

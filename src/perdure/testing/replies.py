@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from perdure.details import of_value
 from perdure.errors import Corrupt
 
 
@@ -98,8 +99,13 @@ def read_replies(file: Path) -> list[ModelReply]:
             replies.append(ModelReply.model_validate_json(line))
         except ValidationError as error:
             first = error.errors(include_input=False, include_url=False)[0]
-            what = f"{'.'.join(map(str, first['loc']))} {first['msg']}".strip()
-            raise Corrupt(f"Line {number}: {what}.", field=str(file)) from None
+            raise Corrupt(
+                "Line {number}: {place}: {what}",
+                field=str(file),
+                number=number,
+                place=".".join(map(str, first["loc"])),
+                what=of_value(first),
+            ) from None
     return replies
 
 

@@ -73,7 +73,7 @@ def identifier(value: Any, where: str, limit: int) -> str:
     if not value.strip():
         raise Rejected("May not be blank.", field=where)
     if len(value) > limit:
-        raise Rejected(f"May have at most {limit} characters.", field=where)
+        raise Rejected("May have at most {limit} characters.", field=where, limit=limit)
     if text.clean(value) != value:
         raise Rejected("May not contain NUL or half a character.", field=where)
     return value
@@ -100,7 +100,7 @@ def whole_number(value: Any, where: str, low: int, high: int) -> int:
         Rejected: it is no whole number, or beyond the ends.
     """
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise Rejected(f"Expected {low} to {high:,}.", field=where)
+        raise Rejected("Expected {low} to {high:,}.", field=where, low=low, high=high)
     return value
 
 
@@ -118,4 +118,4 @@ def one_of(words: type[Word], value: Any, where: str) -> Word:
     try:
         return words(value)
     except ValueError:
-        raise Rejected(f"Known are {', '.join(words)}.", field=where) from None
+        raise Rejected("Known are {known}.", field=where, known=list(words)) from None

@@ -91,7 +91,9 @@ class Message:
         object.__setattr__(self, "role", role)
         object.__setattr__(self, "content", _spoken(self.content, role))
         if len(self.content) > MAX_MESSAGE:
-            raise TooLarge(f"A message may have {MAX_MESSAGE:,} characters.", field="content")
+            raise TooLarge(
+                "A message may have {most:,} characters.", field="content", most=MAX_MESSAGE
+            )
         if self.at is not None:
             if not isinstance(self.at, datetime):
                 raise Rejected("Expected a time.", field="at")

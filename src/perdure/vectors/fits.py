@@ -23,9 +23,12 @@ def check_length(database: Database, embedder: Embedder, index: VectorIndex) -> 
     given = embedder.dimension or _asked(embedder)
     if given and given != stored:
         raise Misconfigured(
-            f"The embedder {embedder.model} gives {given} numbers; stored are {stored}. "
+            "The embedder {model} gives {given} numbers; stored are {stored}. "
             "Make the vectors anew: perdure reindex.",
             field="PERDURE_EMBEDDING_MODEL",
+            model=embedder.model,
+            given=given,
+            stored=stored,
         )
 
 

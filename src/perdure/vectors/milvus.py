@@ -237,9 +237,12 @@ class MilvusHost:
     def _fits(self, length: int) -> None:
         if length != self._dimension:
             raise Misconfigured(
-                f"The embedder {self._model} gives {length} numbers; stored are "
-                f"{self._dimension}. Make the vectors anew: perdure reindex.",
+                "The embedder {model} gives {given} numbers; stored are {stored}. "
+                "Make the vectors anew: perdure reindex.",
                 field="embedder",
+                model=self._model,
+                given=length,
+                stored=self._dimension,
             )
 
     @contextmanager

@@ -197,9 +197,12 @@ class PgVectorHost:
         stored = connection.execute(_LENGTH, here).scalar()
         if stored is not None and stored != length:
             raise Misconfigured(
-                f"The embedder {self._model} gives {length} numbers; stored are {stored}. "
+                "The embedder {model} gives {given} numbers; stored are {stored}. "
                 "Make the vectors anew: perdure reindex.",
                 field="embedder",
+                model=self._model,
+                given=length,
+                stored=stored,
             )
 
     @contextmanager

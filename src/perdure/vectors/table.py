@@ -94,9 +94,12 @@ class TableIndex:
             return []
         if loaded.matrix.shape[1:] != query.shape:
             raise Misconfigured(
-                f"The embedder {self.model} gives {query.shape[0]} numbers; stored are "
-                f"{loaded.matrix.shape[1]}. Make the vectors anew.",
+                "The embedder {model} gives {given} numbers; stored are {stored}. "
+                "Make the vectors anew: perdure reindex.",
                 field="embedder",
+                model=self.model,
+                given=query.shape[0],
+                stored=loaded.matrix.shape[1],
             )
         best = np.maximum.reduceat(loaded.matrix @ query, loaded.starts[:-1])
         nearest = _largest(best, limit)

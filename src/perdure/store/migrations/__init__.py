@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, Engine, String, column, inspect, select, table
 from sqlalchemy.exc import DBAPIError
 
+from perdure.details import foreign
 from perdure.errors import DatabaseUnavailable, Misconfigured
 from perdure.store.dialect import Dialect
 
@@ -49,8 +50,9 @@ def upgrade(engine: Engine, dialect: Dialect) -> bool:
             if dialect.undoes_tables or hopeless:
                 raise
             raise DatabaseUnavailable(
-                f"{dialect.told(error)}. The tables are half way: run `perdure migrate` again, "
-                "and it goes on from there."
+                "{why}. The tables are half way: run `perdure migrate` again, "
+                "and it goes on from there.",
+                why=foreign(dialect.told(error)),
             ) from None
         return True
 
@@ -88,7 +90,9 @@ def _run(connection: Connection, found: str | None) -> None:
     known = {script.revision for script in ScriptDirectory.from_config(settings).walk_revisions()}
     if found is not None and found not in known:
         raise Misconfigured(
-            f"A newer Perdure wrote this database (tables {found}, known up to {HEAD}).",
+            "A newer Perdure wrote this database (tables {found}, known up to {known}).",
             field="database_url",
+            found=found,
+            known=HEAD,
         )
     command.upgrade(settings, "head")
