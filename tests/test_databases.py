@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import select
 
 from perdure import Memory, Message, Scope
 from perdure.errors import Rejected
-from perdure.ports import Corpus, VectorEntry
+from perdure.learn.spending import Spending
+from perdure.ports import Corpus, Question, VectorEntry
 from perdure.settings import load
+from perdure.store import schema
 from perdure.store.database import SqlDatabase
 from perdure.store.dialects import Addition
-from perdure.testing.fakes import WordEmbedder
+from perdure.store.erasures import SqlErasures
+from perdure.testing.fakes import ScriptedChat, WordEmbedder
 from perdure.testing.samples import AWKWARD, NOW, unit
 from perdure.types import ReceiptState
 from perdure.vectors.table import TableIndex
@@ -272,3 +278,84 @@ def test_a_turn_from_the_first_day_of_the_calendar_is_learnt_from(homes):
     homes.work()
 
     assert memory.receipt(Scope(user="ann"), taken.trace).state is ReceiptState.LEARNT
+
+
+# ── an erased user leaves no row ─────────────────────────────────────────────────────────────────
+
+
+def users(database):
+    with database.read() as tx:
+        return tx.connection.execute(select(schema.users.c.user_id)).scalars().all()
+
+
+@pytest.mark.spec("9")
+def test_whoever_only_holds_a_user_leaves_no_row_of_them(homes):
+    memory, ann = homes.open(WordEmbedder()), Scope(user="ann")
+    database = memory.parts.database
+    with database.begin(ann):
+        pass
+    assert users(database) == []
+    memory.preferences.set(ann, auto_learn=False)
+    with database.begin(ann):
+        pass
+    assert users(database) == ["ann"]
+
+    assert memory.erase(ann).removed["users"] == 1
+    assert users(database) == []
+    memory.parts.uses.note(ann, ["gone"])
+    memory.parts.uses.write()
+    assert memory.erase(ann).removed["users"] == 0
+    assert users(database) == []
+
+
+@pytest.mark.spec("9")
+def test_those_who_hold_a_user_without_a_row_follow_one_another(homes):
+    database = homes.open(WordEmbedder()).parts.database
+    ann, inside, most = Scope(user="ann"), [], []
+
+    def hold():
+        with database.begin(ann):
+            inside.append(1)
+            most.append(len(inside))
+            time.sleep(0.01)
+            inside.pop()
+
+    threads = [threading.Thread(target=hold) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert most == [1] * 8
+    assert users(database) == []
+
+
+@pytest.mark.spec("9", "10")
+def test_what_a_model_cost_is_not_written_beside_an_erasure(homes, monkeypatch):
+    """Whether the user was erased meanwhile is asked while nobody can erase them."""
+    memory, ann = homes.open(WordEmbedder()), Scope(user="ann")
+    parts, since, erased = memory.parts, SqlErasures.since, threading.Event()
+
+    def erase():
+        memory.erase(ann)
+        erased.set()
+
+    eraser = threading.Thread(target=erase)
+
+    def late(store, scope, at):
+        found = since(store, scope, at)
+        monkeypatch.undo()
+        eraser.start()
+        assert not erased.wait(0.2)
+        return found
+
+    monkeypatch.setattr(SqlErasures, "since", late)
+    spending = Spending(
+        chat=ScriptedChat("{}"), model=None, database=parts.database, scope=ann,
+        policy=parts.policy_of("default").cost, clock=parts.clock, meter=parts.meter,
+    )  # fmt: skip
+    asked = ({"role": "user", "content": "x"},)
+    spending.ask(Question(purpose="extract", version="1", messages=asked))
+    eraser.join(30)
+    assert memory.erasure(ann).clean
+    assert memory.costs.of(ann) == []
+    assert [one.calls for one in memory.costs.together("default")] == [1]

@@ -119,6 +119,13 @@ class Stale(Rejected):
     zh = "内容已被改动，请重新读取后再试。"
 
 
+class Erased(Rejected):
+    """Everything of this user was erased meanwhile; nothing was written."""
+
+    code = "erased"
+    zh = "此用户的所有数据已在此期间被抹除；没有写入任何内容。"
+
+
 class RequestReused(Rejected):
     """This Idempotency-Key belongs to another request."""
 

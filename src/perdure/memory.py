@@ -24,7 +24,7 @@ from perdure.errors import DatabaseUnavailable, Misconfigured, Rejected, Unavail
 from perdure.learn.capture import capture
 from perdure.observe import span
 from perdure.policy import Policy
-from perdure.ports import Joining
+from perdure.ports import Also, Joining
 from perdure.settings import Settings
 from perdure.types import (
     Answer,
@@ -170,6 +170,7 @@ class Memory:
         kind: ConversationKind | str = ConversationKind.MAIN,
         policy: Policy | None = None,
         connection: Any = None,
+        also: Also | None = None,
     ) -> Receipt:
         """Keep a finished turn and promise to learn from it, in one commit.
 
@@ -184,6 +185,8 @@ class Memory:
             connection: an open connection of `engine`, or of an engine like it. All is then written
                 in the host's own transaction, and kept or not as that ends. Workers are called
                 when it commits, where that can be seen; they look by themselves, too.
+            also: called with our own unit of work and the receipt before that is committed; what it
+                raises takes the turn back. A host with a connection has its own ways.
 
         Returns:
             A receipt; `wait` or `receipt` tell later what became of it.
@@ -209,6 +212,8 @@ class Memory:
             return capture(tx, scope, turn, policy, parts.switches, parts.clock())
         with span("memory capture"), parts.database.begin(scope) as tx:
             taken = capture(tx, scope, turn, policy, parts.switches, parts.clock())
+            if also is not None:
+                also(tx, taken)
         if not taken.state.final:
             parts.notify()
         return taken
@@ -393,9 +398,10 @@ class Memory:
     def erase(self, scope: Scope, *, by: str = "user") -> Erasure:
         """Remove everything of a user, for good: rows, vectors, messages, jobs, history, switches.
 
-        Jobs of the user that run now end without writing. What the user adds while this runs goes
-        as well; what is added afterwards is new. A process that ends in between loses nothing:
-        a worker goes on, or the next call.
+        It answers for everything up to its end: jobs of the user that run now end without writing,
+        what the user says meanwhile goes as well, and what somebody began to write or import before
+        is refused. What is added afterwards is new. A process that ends in between loses nothing: a
+        worker goes on, or the next call.
 
         Args:
             scope: the user; it may bind nothing, since nobody is erased in part.
@@ -441,6 +447,7 @@ class Memory:
 
         Raises:
             Rejected: a line cannot be meant; the error names line and field.
+            Erased: the user was erased since this began; nothing more is taken in.
         """
         parts = self._parts
         importer = Importer(
@@ -448,6 +455,7 @@ class Memory:
             policy=parts.policy_of(meant(scope).namespace),
             capture=self.capture,
             clock=parts.clock,
+            began=parts.clock(),
             dry_run=dry_run,
         )
         return importer.take(scope, lines)

@@ -51,6 +51,7 @@ METRICS: Mapping[str, Metric] = {
         Metric("cache", "Looks into what is kept in memory", ("of", "hit")),
         Metric("memory_decision", "What candidates did", ("action",)),
         Metric("memory_refused", "Candidates that were refused", ("reason",)),
+        Metric("memory_replies", "Replies of models that learn", ("purpose",)),
         Metric("memory_json_parse_fail", "Replies that could not be read", ("purpose",)),
         Metric("memory_reply_entries_skipped", "Entries of replies that could not be read"),
         Metric("memory_comparison_fail", "Turns that were compared word for word only"),
@@ -74,6 +75,9 @@ METRICS: Mapping[str, Metric] = {
         Metric("outbox_depth", "Promises on their way out", (), "gauge"),
         Metric("outbox_age_seconds", "Age of the oldest of them", (), "gauge"),
         Metric("database_up", "1 while the database answers", (), "gauge"),
+        Metric(
+            "database_refused", "Requests and jobs that ended since the database did not answer"
+        ),
     )
 }
 """Everything that is counted; a name that is not here cannot be counted."""
@@ -94,18 +98,34 @@ class _Times:
 
 
 class Meter:
-    """Counts, times and levels of one running Perdure. Share it between threads."""
+    """Counts, times and levels of one running Perdure. Share it between threads.
 
-    def __init__(self) -> None:
+    Args:
+        whole: what counts everything that is counted here; None: this does.
+    """
+
+    def __init__(self, whole: Meter | None = None) -> None:
+        self._whole = whole
+        self._within: dict[str, Meter] = {}
         self._sums: defaultdict[tuple[str, Labels], float] = defaultdict(float)
         self._times: defaultdict[str, _Times] = defaultdict(_Times)
         self._lock = Lock()
+
+    def within(self, namespace: str) -> Meter:
+        """What is counted of one namespace; all of it is counted here as well."""
+        with self._lock:
+            found = self._within.get(namespace)
+            if found is None:
+                found = self._within[namespace] = Meter(self)
+            return found
 
     def count(self, name: str, amount: float = 1, **labels: str) -> None:
         """Add to a counter, for example ``count("jobs", type="extract", outcome="dead")``."""
         key = _key(name, labels)
         with self._lock:
             self._sums[key] += amount
+        if self._whole is not None:
+            self._whole.count(name, amount, **labels)
 
     def time(self, name: str, seconds: float) -> None:
         """Note how long something took."""
@@ -115,6 +135,8 @@ class Meter:
             times = self._times[name]
             times.counts[bisect_left(BUCKETS, seconds)] += 1
             times.total += seconds
+        if self._whole is not None:
+            self._whole.time(name, seconds)
 
     def level(self, name: str, value: float, **labels: str) -> None:
         """Set a gauge."""
@@ -241,8 +263,6 @@ def _ratio(part: str, whole: str) -> str:
     return f"({part} or vector(0)) / {whole}"
 
 
-_LEARNING = ("extract", "decide", "consolidate")
-
 RATES: Mapping[str, Rate] = {
     "memory_job_success_rate": Rate(
         "Of the jobs that came to an end, those that succeeded",
@@ -281,14 +301,8 @@ RATES: Mapping[str, Rate] = {
     ),
     "memory_json_parse_fail_rate": Rate(
         "Of the replies of models that learn, those that could not be read",
-        _ratio(
-            _inc("memory_json_parse_fail"),
-            _inc("model_calls", outcome="ok", purpose="|".join(_LEARNING)),
-        ),
-        lambda m: _share(
-            m.read("memory_json_parse_fail"),
-            sum(m.read("model_calls", outcome="ok", purpose=one) for one in _LEARNING),
-        ),
+        _ratio(_inc("memory_json_parse_fail"), _inc("memory_replies")),
+        lambda m: _share(m.read("memory_json_parse_fail"), m.read("memory_replies")),
     ),
     "memory_decision_distribution": Rate(
         "What candidates did, in shares: ADD, UPDATE, TOUCH, DELETE, NONE",
@@ -305,7 +319,7 @@ RATES: Mapping[str, Rate] = {
 
 
 def summary(meter: Meter) -> dict[str, Told]:
-    """The ten, ready made, since this process began; None where nothing has happened yet."""
+    """The ten, ready made, of what a meter counted; None where nothing has happened yet."""
     return {name: rate.of(meter) for name, rate in RATES.items()}
 
 

@@ -300,6 +300,7 @@ class JobsPolicy(Group):
     outbox_batch: int = 500  # events that are published, or taken, at once
     republish_s: float = 300.0  # an event that has not come back by then is published again
     repair_batch: int = 100  # memories or messages whose vectors are made anew in one job
+    erase_again_s: float = 600.0  # after an erasure vectors outside SQL are looked for again then
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -307,7 +308,7 @@ class CostPolicy(Group):
     """What models cost, and how much of it learning may spend. Spec 10. None means no limit."""
 
     prices: tuple[str, ...] = ()  # of a model, as gpt-4o-mini=0.15/0.60: for 1M tokens in and out
-    user_month: float | None = None  # money that learning from one user may cost in a month
+    user_month: float | None = None  # money that one user may cost in a month; then no learning
     user_tokens_month: int | None = None  # the same in tokens, in and out together
     namespace_month: float | None = None  # money for all of a namespace
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -167,6 +167,45 @@ class Reranker(Protocol):
             Unavailable: it does not answer now.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Used:
+    """What one call of an endpoint used, as the endpoint tells it."""
+
+    model: str
+    purpose: str
+    tokens: int
+    """That went in; nothing is written by these models."""
+
+
+Account: TypeAlias = Callable[[Used], None]
+"""Gets told what was used on it. It is quick, and never fails."""
+
+
+class Ledger(Protocol):
+    """Keeps the accounts of users with models."""
+
+    def account(self, scope: Scope) -> Account:
+        """The account of one user."""
+        ...
+
+
+@runtime_checkable
+class Paid(Protocol):
+    """An embedder or reranker that somebody pays for."""
+
+    def on(self, account: Account) -> Self:
+        """The same one; what it uses goes on this account."""
+        ...
+
+
+Model = TypeVar("Model")
+
+
+def on_account(model: Model, ledger: Ledger | None, scope: Scope) -> Model:
+    """The model, on a user's account where it costs anything."""
+    return model.on(ledger.account(scope)) if ledger and isinstance(model, Paid) else model
 
 
 # ── SQL is the truth ─────────────────────────────────────────────────────────────────────────────
@@ -591,11 +630,11 @@ class JobStore(Protocol):
         """How many jobs of these types wait or run; counted up to ``most``."""
         ...
 
-    def depth(self, at: datetime) -> Mapping[JobState, int]:
-        """How many jobs are in each state."""
+    def depth(self, at: datetime, namespace: str | None = None) -> Mapping[JobState, int]:
+        """How many jobs are in each state; of one namespace, or None: of all."""
         ...
 
-    def oldest(self) -> datetime | None:
+    def oldest(self, namespace: str | None = None) -> datetime | None:
         """When the job that has waited longest was promised; None: none waits."""
         ...
 
@@ -776,8 +815,8 @@ class OwnerStore(Protocol):
         """Everyone who has a memory, a conversation or a switch here."""
         ...
 
-    def vectors(self) -> Mapping[VectorStatus, int]:
-        """How many memories of all users have which vector status."""
+    def vectors(self, namespace: str | None = None) -> Mapping[VectorStatus, int]:
+        """How many memories of a namespace, or of all, have which vector status."""
         ...
 
     def overdue(self, namespace: str, due: Due) -> list[Scope]:
@@ -840,12 +879,12 @@ class RequestStore(Protocol):
         """
         ...
 
-    def answered(self, scope: Scope, key: str, ref: str) -> None:
-        """It was served, and this is what it made."""
+    def answered(self, scope: Scope, key: str, at: datetime, ref: str) -> bool:
+        """It was served, and this is what it made. False: it is not the one of ``at`` any more."""
         ...
 
-    def release(self, scope: Scope, key: str) -> None:
-        """It came to nothing; the key is free."""
+    def release(self, scope: Scope, key: str, at: datetime) -> None:
+        """It came to nothing; the key is free, if it still is that of ``at``."""
         ...
 
     def forget(self, before: datetime) -> int:
@@ -977,6 +1016,11 @@ class Transaction(Protocol):
     def spend(self) -> SpendStore:
         """What models cost."""
         ...
+
+
+Also: TypeAlias = Callable[[Transaction, Any], None]
+"""Writes more in the commit of a change, and gets what that came to; what it raises takes the
+change back."""
 
 
 class Database(Protocol):

@@ -20,6 +20,7 @@ from perdure.control.costs import Costs
 from perdure.control.erase import Eraser
 from perdure.control.items import Items
 from perdure.control.keys import Keys
+from perdure.control.ledger import LateLedger
 from perdure.control.metrics import Metrics
 from perdure.control.preferences import UserPreferences
 from perdure.control.runtime import Runtime
@@ -231,6 +232,7 @@ def wire(settings: Settings, clock: Clock = now, *, patient: bool = False) -> Pa
         meter=meter,
     )
     reranker = reranker_of(settings, meter)
+    ledger = LateLedger(database, runtime.policy_of, clock, meter)
     learner = Learner(
         database=database,
         chat=chat,
@@ -242,6 +244,7 @@ def wire(settings: Settings, clock: Clock = now, *, patient: bool = False) -> Pa
         switches=settings.switches,
         clock=clock,
         meter=meter,
+        ledger=ledger,
     )
     consolidator = Consolidator(
         database=database,
@@ -260,6 +263,7 @@ def wire(settings: Settings, clock: Clock = now, *, patient: bool = False) -> Pa
         index=index,
         clock=clock,
         policy=settings.policy.capture,
+        ledger=ledger,
     )
     cleaner = Cleaner(
         database=database,
@@ -278,7 +282,7 @@ def wire(settings: Settings, clock: Clock = now, *, patient: bool = False) -> Pa
     )
     eraser = Eraser(
         database=database,
-        index=index,
+        indexes=[] if index is None else [index, *([] if before is None else [before.index])],
         policy=settings.policy.jobs,
         clock=clock,
         meter=meter,
@@ -292,8 +296,9 @@ def wire(settings: Settings, clock: Clock = now, *, patient: bool = False) -> Pa
         switches=settings.switches,
         clock=clock,
         meter=meter,
+        ledger=ledger,
     )
-    closing: list[Callable[[], None]] = [recaller.close]
+    closing: list[Callable[[], None]] = [recaller.close, ledger.write]
     learning: Mapping[JobType, Handler] = (
         {JobType.EXTRACT: learner, JobType.CONSOLIDATE: consolidator}
         if settings.enabled and settings.learn
@@ -353,6 +358,7 @@ def wire(settings: Settings, clock: Clock = now, *, patient: bool = False) -> Pa
             index=index,
             policy_of=runtime.policy_of,
             clock=clock,
+            ledger=ledger,
         ),
         verdicts=Verdicts(
             database=database,
@@ -361,6 +367,7 @@ def wire(settings: Settings, clock: Clock = now, *, patient: bool = False) -> Pa
             policy_of=runtime.policy_of,
             clock=clock,
             meter=meter,
+            ledger=ledger,
         ),
         consolidator=consolidator,
         undo=Undo(

@@ -11,7 +11,7 @@ import threading
 import pytest
 
 from perdure import AsyncMemory, Memory, Message, Scope
-from perdure.errors import NotFound, Rejected
+from perdure.errors import Erased, NotFound, Rejected
 from perdure.ports import Corpus
 from perdure.settings import load
 from perdure.store.erasures import _PLACES
@@ -261,3 +261,96 @@ def test_both_doors_erase(home):
         return await door.erasure(ann)
 
     assert asyncio.run(forget()).clean
+
+
+# ── what happens at the same time ────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.spec("9")
+def test_an_erasure_answers_for_everything_up_to_its_end(home, monkeypatch):
+    """What the user says between the wipe and the end goes as well, and so does what began it."""
+    home = home()
+    live(home)
+    purge = type(home.parts.database).purge
+
+    def meanwhile(database):
+        monkeypatch.setattr(type(database), "purge", purge)
+        home.memory.capture(ann, "chat-2", [Message("user", "I moved to Bergen with a kayak.")])
+        home.memory.preferences.set(ann, sensitive_allowed=True)
+        with pytest.raises(Erased):
+            home.items.add(ann, "Owns a kayak")
+        purge(database)
+
+    monkeypatch.setattr(type(home.parts.database), "purge", meanwhile)
+    receipt = home.memory.erase(ann)
+    home.work()
+
+    assert receipt.clean
+    assert home.memory.erasure(ann).clean
+    assert rows(home, ann) == {}
+    assert receipt.removed["users"] == 2
+    assert home.held("Bergen") == [0]
+    assert b"Bergen" not in home.file.read_bytes()
+
+
+@pytest.mark.spec("9")
+def test_what_began_before_an_erasure_writes_nothing_after_it(home, monkeypatch):
+    """A memory whose vector took long, an import of many lines, and a model that is still asked."""
+    home = home()
+    embed = home.embedder.embed
+
+    def slow(texts, action):
+        monkeypatch.setattr(home.embedder, "embed", embed)
+        home.memory.erase(ann)
+        return embed(texts, action)
+
+    monkeypatch.setattr(home.embedder, "embed", slow)
+    with pytest.raises(Erased):
+        home.items.add(ann, "Owns a kayak")
+    assert home.memory.erasure(ann).clean
+    home.turn(1)
+
+    said = {"conversation": "c", "type": "message"}
+    lines = [{"type": "memory", "content": "Owns a kayak"},
+             {**said, "role": "user", "content": "I live in Bergen."},
+             {**said, "role": "assistant", "content": "Noted."},
+             {**said, "role": "user", "content": "I prefer tea."}]  # fmt: skip
+    taking = home.memory.import_lines(ann, lines)
+    assert next(taking).outcome == "stored"
+    assert home.contents() == ["Owns a kayak"]
+    home.memory.erase(ann)
+    with pytest.raises(Erased):
+        list(taking)
+    home.work()
+    assert rows(home, ann) == {}
+    home.turn(1)
+    again = list(home.memory.import_lines(ann, lines))
+    assert again[0].outcome == "stored"
+
+
+@pytest.mark.spec("9")
+def test_two_who_erase_at_once_count_each_row_once(home, monkeypatch):
+    home = home()
+    live(home)
+    theirs = rows(home, ann)
+    both = threading.Barrier(2, timeout=20)
+    purge = type(home.parts.database).purge
+
+    def together(database):
+        both.wait()
+        purge(database)
+
+    monkeypatch.setattr(type(home.parts.database), "purge", together)
+    receipts = []
+    threads = [
+        threading.Thread(target=lambda: receipts.append(home.memory.erase(ann))) for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert len({one.id for one in receipts}) == 1
+    receipt = home.memory.erasure(ann)
+    assert receipt.clean
+    assert {place: n for place, n in receipt.removed.items() if n} == theirs
+    assert home.parts.meter.read("memory_erased") == 1

@@ -49,7 +49,7 @@ def served(tmp_path):
             memory = stack.enter_context(Memory.open(tmp_path / "perdure.db", settings=settings))
             where = stack.enter_context(listening(create_app(memory, settings)))
             headers = {} if key is None else {"Authorization": f"Bearer {key}"}
-            client = Api(base_url=f"{where}{PREFIX}", headers=headers, trust_env=False)
+            client = Api(base_url=f"{where}{PREFIX}", headers=headers, trust_env=False, timeout=20)
             client.memory = memory
             return stack.enter_context(client)
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
-from perdure.errors import TooMany
+from perdure import Scope
+from perdure.errors import DatabaseUnavailable, TooMany
 from perdure.serve.limits import Limits
 from perdure.settings import Secret
+from perdure.store.requests import SqlRequests
 
 ANN, BO = {"user_id": "ann"}, {"user_id": "bo"}
 KEYS = (Secret("shop=key-of-shop"),)
@@ -165,3 +171,113 @@ def test_a_bucket_fills_again_and_belongs_to_one_caller():
         limits.take("a")
     for _ in range(1_000):
         Limits(0).take("a")
+
+
+# ── a process that ends in between ───────────────────────────────────────────────────────────────
+
+DIES = """
+import os, signal, sys
+from starlette.testclient import TestClient
+from perdure import Memory
+from perdure.serve.app import create_app
+from perdure.settings import Settings
+from perdure.store.requests import SqlRequests
+from perdure.store.database import SqlDatabase
+
+where, when = sys.argv[1:]
+answered, begin = SqlRequests.answered, SqlDatabase.begin
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+if when == "before its commit":
+    SqlRequests.answered = lambda *of: (answered(*of), die())
+else:
+    from perdure.serve import once
+    before = once.Once.serve
+    once.Once.serve = lambda *of, **how: (before(*of, **how), die())
+settings = Settings(embedder="none")
+with Memory.open(where, settings=settings, workers=False) as memory:
+    app = create_app(memory, settings)
+    with TestClient(app, base_url="http://127.0.0.1/api/v1", client=("127.0.0.1", 5)) as api:
+        api.post("/conversations/c/turns", headers={"Idempotency-Key": "k"}, json={
+            "user_id": "ann", "messages": [{"role": "user", "content": "I live in Bergen."}]})
+"""
+
+
+@pytest.mark.spec("3.2", "6")
+@pytest.mark.parametrize(("when", "kept"), [("before its commit", 0), ("after its commit", 1)])
+def test_a_process_killed_with_a_request_leaves_the_turn_and_its_key_or_neither(
+    served, tmp_path, monkeypatch, when, kept
+):
+    script = [sys.executable, "-c", DIES, str(tmp_path / "perdure.db"), when]
+    died = subprocess.run(script, check=False, timeout=60)
+    assert died.returncode == -signal.SIGKILL
+    monkeypatch.setattr("perdure.serve.once._FRESH_S", 0.0)  # as a minute later
+
+    api = served(workers=False)
+    assert len(list(api.memory.export(Scope(user="ann")))) == kept
+    said = ANN | {"messages": [{"role": "user", "content": "I live in Bergen."}]}
+    traces = set()
+    for _ in range(2):
+        taken = api.post("/conversations/c/turns", json=said, headers=once("k"))
+        assert (taken.status_code, taken.json()["state"]) == (202, "queued")
+        traces.add(taken.json()["trace"])
+    assert len(traces) == 1
+    assert len(list(api.memory.export(Scope(user="ann")))) == 1
+
+
+@pytest.mark.spec("6")
+@pytest.mark.parametrize("write", [
+    lambda api, item, **how: api.post("/memory/items", json=ANN | {"content": "Likes go."}, **how),
+    lambda api, item, **how: api.patch(item, json=ANN | {"content": "Likes go."}, **how),
+    lambda api, item, **how: api.post(f"{item}/dismiss", json=ANN, **how),
+    lambda api, item, **how: api.delete(item, params=ANN, **how),
+    lambda api, item, **how: api.delete("/memory/items", params=ANN | {"confirm": True}, **how),
+    lambda api, item, **how: api.post("/memory/feedback", json=ANN | {
+        "trace": "t", "item_id": item.rpartition("/")[2], "verdict": "correction",
+        "text": "Likes go."}, **how),
+    lambda api, item, **how: api.post("/conversations/c/turns", json=ANN | {
+        "messages": [{"role": "user", "content": "I live in Bergen."}]}, **how),
+], ids=["add", "edit", "dismiss", "delete", "clear", "correct", "capture"])  # fmt: skip
+def test_a_write_whose_key_cannot_be_kept_is_not_made(served, monkeypatch, write):
+    api = served(workers=False)
+    tea = api.post("/memory/items", json=ANN | {"content": "Likes tea."})
+    item = f"/memory/items/{tea.json()['id']}"
+    whole = api.get("/memory/export", params=ANN).text
+
+    def full(*_):
+        raise DatabaseUnavailable("It is full.")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(SqlRequests, "answered", full)
+        assert write(api, item, headers=once("k")).status_code == 503
+    assert api.get("/memory/export", params=ANN).text == whole
+    assert write(api, item, headers=once("k")).is_success
+    changed = api.get("/memory/export", params=ANN).text
+    assert changed != whole
+    assert write(api, item, headers=once("k")).is_success
+    assert api.get("/memory/export", params=ANN).text == changed
+
+
+@pytest.mark.spec("6")
+def test_a_request_that_stood_still_too_long_writes_nothing_once_another_has_its_key(
+    api, monkeypatch
+):
+    """The first is held up for longer than a key waits; the client sends it again meanwhile."""
+    second: list[Any] = []
+    body = ANN | {"content": "Likes tea."}
+    vector = type(api.memory.items)._vector
+
+    def slow(*of, **how):
+        monkeypatch.setattr(type(api.memory.items), "_vector", vector)
+        monkeypatch.setattr("perdure.serve.once._FRESH_S", -1.0)
+        second.append(api.post("/memory/items", json=body, headers=once("k")))
+        return vector(*of, **how)
+
+    monkeypatch.setattr(type(api.memory.items), "_vector", slow)
+    first = api.post("/memory/items", json=body, headers=once("k"))
+    assert [one.status_code for one in second] == [201]
+    assert first.status_code == 409
+    again = api.post("/memory/items", json=body, headers=once("k"))
+    assert (again.status_code, again.json()["id"]) == (201, second[0].json()["id"])

@@ -7,12 +7,16 @@ from dataclasses import replace
 import pytest
 
 from perdure import Message, Scope
+from perdure.control.erase import Eraser
 from perdure.errors import VectorsUnavailable
+from perdure.observe import Meter
+from perdure.policy import JobsPolicy
 from perdure.ports import Corpus, ItemFilter, VectorEntry
-from perdure.testing.samples import unit
+from perdure.testing.fakes import FakeHost
+from perdure.testing.samples import NOW, unit
 from perdure.types import JobState, Role
-from perdure.vectors.fill import stamp
-from perdure.vectors.outside import Fuse
+from perdure.vectors.fill import Filler, stamp
+from perdure.vectors.outside import Fuse, OutsideIndex
 
 ANN = Scope(user="ann")
 MEMORIES, EPISODES = Corpus.MEMORIES, Corpus.EPISODES
@@ -363,3 +367,90 @@ def test_what_is_sent_while_its_user_is_erased_does_not_stay_there(house, memory
 
     assert house.host.refs(ANN, MEMORIES) == house.host.refs(ANN, EPISODES) == {}
     assert memory.erasure(ANN).clean
+
+
+# ── an erased user ───────────────────────────────────────────────────────────────────────────────
+
+
+class Killed(BaseException):
+    """No `Exception`: what happens to a process, not to a job."""
+
+
+@pytest.fixture
+def left_outside(house, memory, monkeypatch):
+    """A worker sends vectors of a user who is erased meanwhile, and dies right then."""
+    memory.items.add(ANN, "Plays the oboe")
+    write = house.host.write
+
+    def late(*what):
+        memory.erase(ANN)
+        write(*what)
+
+    def die(*_):
+        raise Killed
+
+    with monkeypatch.context() as dying:
+        dying.setattr(house.host, "write", late)
+        dying.setattr(Filler, "_take_back", die)
+        with pytest.raises(Killed):
+            house.work()
+    assert len(house.host.refs(ANN, MEMORIES)) == 1
+
+
+@pytest.mark.spec("5", "9")
+@pytest.mark.usefixtures("left_outside")
+def test_vectors_that_a_dead_process_left_outside_are_told_and_removed(house, memory):
+    told = memory.erasure(ANN)
+    assert not told.clean
+    assert {place: n for place, n in told.found.items() if n} == {"outside_memories": 1}
+    assert memory.erasure(ANN).clean
+    assert house.host.refs(ANN, MEMORIES) == {}
+
+
+@pytest.mark.spec("5", "9")
+@pytest.mark.usefixtures("left_outside")
+def test_vectors_that_a_dead_process_left_outside_go_also_where_nobody_asks(house, memory):
+    house.work()
+    assert len(house.host.refs(ANN, MEMORIES)) == 1
+    house.pass_by(house.parts.settings.policy.jobs.erase_again_s + 1)
+    house.work()
+    assert house.host.refs(ANN, MEMORIES) == {}
+    assert memory.erasure(ANN).clean
+    assert house.jobs(JobState.DEAD) == []
+
+
+@pytest.mark.spec("9")
+def test_what_came_back_after_an_erasure_keeps_its_vectors(house, memory):
+    """Ids of an export are older than the erasure; what was brought back loses nothing by that."""
+    old = memory.items.add(ANN, "Plays the oboe")
+    house.work()
+    lines = list(memory.export(ANN))
+    house.pass_by(60)
+    assert memory.erase(ANN).removed["outside_memories"] == 1
+    house.pass_by(60)
+    list(memory.import_lines(ANN, lines))
+    house.work()
+    memory.items.edit(ANN, old.id, content="Plays the oboe d'amore")
+    house.pass_by(1)
+    house.work()
+    assert house.host.refs(ANN, MEMORIES) == {old.id: stamp(memory.items.get(ANN, old.id))}
+    assert memory.erasure(ANN).found["outside_memories"] == 1
+    assert house.finds("amore") == ["Plays the oboe d'amore"]
+
+
+@pytest.mark.spec("5", "9")
+def test_vectors_of_the_embedder_before_go_with_their_user(database):
+    hosts = [FakeHost(), FakeHost()]
+    indexes = [OutsideIndex(host, "words", clock=lambda: NOW) for host in hosts]
+    row = VectorEntry(ref="m1", vectors=unit(1.0, 0.0))
+    for host in hosts:
+        host.write(ANN, MEMORIES, [row])
+        host.write(Scope(user="bo"), MEMORIES, [row])
+    eraser = Eraser(
+        database=database, indexes=indexes, policy=JobsPolicy(), clock=lambda: NOW, meter=Meter()
+    )
+    assert eraser.erase(ANN, "ann").removed["outside_memories"] == 2
+    assert eraser.look(ANN).clean
+    for host in hosts:
+        assert host.refs(ANN, MEMORIES) == {}
+        assert len(host.refs(Scope(user="bo"), MEMORIES)) == 1

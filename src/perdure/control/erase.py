@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+from datetime import datetime, timedelta
+from typing import TypeAlias
 
 from perdure.errors import NotFound, Rejected
 from perdure.jobs.job import Effect
@@ -24,19 +24,26 @@ from perdure.types import (
 )
 
 _ERASURE = "erasure"
-_INDEXED = "indexed_"  # in a place's name: found by meaning, wherever the vectors are
+_INDEXED = "indexed_"  # in a place's name: found by meaning, with vectors in the database
+_OUTSIDE = "outside_"  # the same, with vectors elsewhere
+
+_Ghosts: TypeAlias = list[tuple[Outside, Corpus, set[str]]]
+"""Vectors outside of the database whose rows are gone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Eraser:
     """Erases users, and handles the ``erase`` jobs that go on where a process ended in between.
 
-    Two commits. The first writes the receipt and the promise to go on, and takes the user's jobs
-    away, so that whoever runs one may write nothing any more. The second removes every row.
+    The first commit writes the receipt and the promise to go on, and takes the user's jobs away,
+    so that whoever runs one may write nothing any more. The second removes every row. The last one
+    removes what came in meanwhile, and says in the same commit that it is done: whatever is found
+    later was written after that.
     """
 
     database: Database
-    index: VectorIndex | None
+    indexes: Sequence[VectorIndex]
+    """Where vectors are, and where they were until those are complete."""
     policy: JobsPolicy
     clock: Clock
     meter: Meter
@@ -53,13 +60,14 @@ class Eraser:
             erasure = self._begun(tx, scope, identifier(by, "by", MAX_USER))
         self._carry_out(erasure)
         with self.database.begin(scope) as tx:
-            self._end(tx, erasure)
-            done = [job.id for job in tx.jobs.of(scope, erasure.id)]
-            tx.jobs.drop(done)
+            promised = [job for job in tx.jobs.of(scope, erasure.id) if job.key == _key(erasure.id)]
+            tx.jobs.drop([job.id for job in promised])
         return self.look(scope)
 
     def look(self, scope: Scope) -> Erasure:
         """The receipt of the user's last erasure, with what a search of every place finds now.
+
+        Vectors outside of the database that a process left there as it died are told, and removed.
 
         Raises:
             NotFound: this user was never erased.
@@ -70,7 +78,10 @@ class Eraser:
             last = tx.erasures.last(scope)
             if last is None:
                 raise NotFound(field="user")
-            return replace(last, found=self._found(tx, scope))
+            found = self._found(tx, scope)
+        if last.done_at is not None:
+            self._clear(scope)
+        return replace(last, found=found)
 
     def __call__(self, job: Job) -> Effect:
         """Remove what is left, in commits of its own; that does no harm if it was done already.
@@ -80,10 +91,14 @@ class Eraser:
         """
         with self.database.read() as tx:
             last = tx.erasures.last(job.scope)
-        if last is None or job.payload.get(_ERASURE) != last.id:
+        if last is None or not isinstance(job.payload.get(_ERASURE), str):
             raise Rejected("There is no such erasure.", field="payload")
-        self._carry_out(last)
-        return partial(self._ended, last)
+        if last.done_at is None:
+            self._carry_out(last)
+        else:
+            self._clear(job.scope)
+            self.database.purge()
+        return lambda _: {_ERASURE: last.id}
 
     # ── the steps ────────────────────────────────────────────────────────────────────────────────
 
@@ -93,95 +108,127 @@ class Eraser:
         if last is not None and last.done_at is None:
             return last
         at = self.clock()
-        made = new_id(at)
         erasure = Erasure(
-            id=made, namespace=scope.namespace, user=scope.user, by=by, asked_at=at,
+            id=new_id(at), namespace=scope.namespace, user=scope.user, by=by, asked_at=at,
             removed=tx.jobs.take_away(scope),
         )  # fmt: skip
         tx.erasures.add(erasure)
-        tx.jobs.promise(
-            Promise(
-                type=JobType.ERASE,
-                namespace=scope.namespace,
-                user=scope.user,
-                key=f"erase {made}",
-                payload={_ERASURE: made},
-                trace=made,
-                max_retry=self.policy.max_retry,
-                ordered=False,  # it waits for nobody
-            ),
-            at,
-        )
+        tx.jobs.promise(self._promise(erasure, _key(erasure.id)), at)
         return erasure
 
     def _carry_out(self, erasure: Erasure) -> None:
-        """Every row goes in one commit, and then what rows leave behind elsewhere and on a disk.
+        """Every row goes, and what rows leave behind elsewhere and on a disk; then it is done.
 
         Raises:
             VectorsUnavailable: an index outside of the database does not answer; the rows are gone.
         """
+        self._remove(erasure)
+        self._discard(erasure)
+        self.database.purge()
+        if self._remove(erasure, ends=True):
+            self._discard(erasure)
+            self.database.purge()
+
+    def _remove(self, erasure: Erasure, *, ends: bool = False) -> bool:
+        """Remove every row in one commit, which may be the one that ends it. Was there any?"""
         scope = _owner(erasure)
         with self.database.begin(scope) as tx:
-            if not self._open(tx, erasure):
-                return
-            self._note(tx, erasure, {**tx.erasures.wipe(scope), **self._unindex(tx, scope)})
-        gone = self._discard(scope)
-        with self.database.begin(scope) as tx:
-            if gone and self._open(tx, erasure):
-                self._note(tx, erasure, gone)
-        self.database.purge()
+            now = self._open(tx, erasure)
+            if now is None:
+                return False
+            gone = {**tx.erasures.wipe(scope), **self._unindex(tx, scope)}
+            at = self.clock() if ends else None
+            tx.erasures.put(replace(now, removed=_together(now.removed, gone), done_at=at))
+            if at is not None and any(isinstance(index, Outside) for index in self.indexes):
+                later = at + timedelta(seconds=self.policy.erase_again_s)
+                tx.jobs.promise(self._promise(now, f"{_key(now.id)} again", later), at)
+        if ends:
+            self.meter.count("memory_erased")
+        return any(gone.values())
 
-    def _open(self, tx: Transaction, erasure: Erasure) -> bool:
-        """Is this still the one that goes on?"""
+    def _open(self, tx: Transaction, erasure: Erasure) -> Erasure | None:
+        """As far as it has come, if it is still the one that goes on."""
         now = tx.erasures.last(_owner(erasure))
-        return now is not None and now.id == erasure.id and now.done_at is None
-
-    def _note(self, tx: Transaction, erasure: Erasure, gone: Mapping[str, int]) -> None:
-        now = tx.erasures.last(_owner(erasure))
-        if now is not None:
-            tx.erasures.put(replace(now, removed=_together(now.removed, gone)))
+        return now if now is not None and now.id == erasure.id and now.done_at is None else None
 
     def _unindex(self, tx: Transaction, scope: Scope) -> Mapping[str, int]:
         """Vectors of an index in the database that lie elsewhere than in our tables."""
-        if self.index is None or isinstance(self.index, Outside):
-            return {}
-        gone = {}
-        for corpus in Corpus:
-            refs = self.index.refs(tx, scope, corpus)
-            self.index.remove(tx, scope, corpus, refs)
-            gone[_INDEXED + corpus.value] = len(refs)
-        return gone
-
-    def _discard(self, scope: Scope) -> Mapping[str, int]:
-        """Vectors outside of the database."""
-        index = self.index
-        if index is None or not isinstance(index, Outside):
-            return {}
-        gone = {}
-        for corpus in Corpus:
-            with self.database.read() as tx:
+        gone: dict[str, int] = {}
+        for index in self.indexes:
+            if isinstance(index, Outside):
+                continue
+            for corpus in Corpus:
                 refs = index.refs(tx, scope, corpus)
-            index.discard(scope, corpus, refs)
-            gone[_INDEXED + corpus.value] = len(refs)
+                index.remove(tx, scope, corpus, refs)
+                gone = _together(gone, {_INDEXED + corpus.value: len(refs)})
         return gone
 
-    def _end(self, tx: Transaction, erasure: Erasure) -> None:
-        """Note that it is done; once."""
-        now = tx.erasures.last(_owner(erasure))
-        if now is not None and now.id == erasure.id and now.done_at is None:
-            tx.erasures.put(replace(now, done_at=self.clock()))
-            self.meter.count("memory_erased")
+    # ── outside of the database ──────────────────────────────────────────────────────────────────
 
-    def _ended(self, erasure: Erasure, tx: Transaction) -> Mapping[str, Any]:
-        self._end(tx, erasure)
-        return {_ERASURE: erasure.id}
+    def _discard(self, erasure: Erasure) -> None:
+        """Vectors outside of the database go. Before that they are counted, by whoever is first."""
+        scope = _owner(erasure)
+        with self.database.read() as tx:
+            ghosts = self._ghosts(tx, scope)
+        if not ghosts:
+            return
+        counted: dict[str, int] = {}
+        for _, corpus, refs in ghosts:
+            counted = _together(counted, {_OUTSIDE + corpus.value: len(refs)})
+        with self.database.begin(scope) as tx:
+            now = self._open(tx, erasure)
+            if now is not None:
+                tx.erasures.put(replace(now, removed={**counted, **now.removed}))
+        for index, corpus, refs in ghosts:
+            index.discard(scope, corpus, refs)
+
+    def _clear(self, scope: Scope) -> None:
+        """Remove what was sent outside by a process that died before it could take it back."""
+        with self.database.read() as tx:
+            ghosts = self._ghosts(tx, scope)
+        for index, corpus, refs in ghosts:
+            index.discard(scope, corpus, refs)
+            self.meter.count("memory_reconciled", len(refs), what="orphans")
+
+    def _ghosts(self, tx: Transaction, scope: Scope) -> _Ghosts:
+        return [
+            (index, corpus, refs - set(_rows(tx, scope, corpus, refs)))
+            for index in self.indexes
+            if isinstance(index, Outside)
+            for corpus in Corpus
+            for refs in [set(index.refs(tx, scope, corpus))]
+        ]
 
     def _found(self, tx: Transaction, scope: Scope) -> Mapping[str, int]:
         found = dict(tx.erasures.held(scope))
-        if self.index is not None:
+        for index in self.indexes:
+            place = _OUTSIDE if isinstance(index, Outside) else _INDEXED
             for corpus in Corpus:
-                found[_INDEXED + corpus.value] = len(self.index.refs(tx, scope, corpus))
+                refs = index.refs(tx, scope, corpus)
+                found = _together(found, {place + corpus.value: len(refs)})
         return found
+
+    def _promise(self, erasure: Erasure, key: str, later: datetime | None = None) -> Promise:
+        """The promise to go on with it, or to look once more."""
+        return Promise(
+            type=JobType.ERASE,
+            namespace=erasure.namespace,
+            user=erasure.user,
+            key=key,
+            payload={_ERASURE: erasure.id},
+            trace=erasure.id,
+            max_retry=self.policy.max_retry,
+            ordered=False,  # it waits for nobody
+            run_at=later,
+        )
+
+
+def _rows(tx: Transaction, scope: Scope, corpus: Corpus, refs: set[str]) -> Iterator[str]:
+    """What of these has a row."""
+    if corpus is Corpus.MEMORIES:
+        yield from (item.id for item in tx.items.get(scope, refs))
+    elif refs:
+        yield from (str(seq) for seq, *_ in tx.messages.outline(scope))
 
 
 def _whole(scope: Scope) -> None:
@@ -192,6 +239,10 @@ def _whole(scope: Scope) -> None:
 
 def _owner(erasure: Erasure) -> Scope:
     return Scope(namespace=erasure.namespace, user=erasure.user)
+
+
+def _key(erasure: str) -> str:
+    return f"erase {erasure}"
 
 
 def _together(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:

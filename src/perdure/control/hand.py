@@ -15,6 +15,7 @@ from perdure import text
 from perdure.control.cleanup import past, scrub
 from perdure.errors import (
     Duplicate,
+    Erased,
     LimitReached,
     NotFound,
     PerdureError,
@@ -25,17 +26,20 @@ from perdure.errors import (
 from perdure.learn.capacity import oldest_first
 from perdure.policy import Policy
 from perdure.ports import (
+    Also,
     Clock,
     Corpus,
     Database,
     EmbedAction,
     Embedder,
     ItemFilter,
+    Ledger,
     Outside,
     Transaction,
     Vector,
     VectorEntry,
     VectorIndex,
+    on_account,
 )
 from perdure.types import (
     Actor,
@@ -71,19 +75,31 @@ class Hand:
     index: VectorIndex | None
     policy_of: Callable[[str], Policy]
     clock: Clock
+    ledger: Ledger | None = None
+    """None: nobody pays."""
+    also: Also | None = None
+    """What else is written in the commit of each change."""
+
+    def _done(self, tx: Transaction, done: Found) -> Found:
+        """What the change came to, as its unit of work ends."""
+        if self.also is not None:
+            self.also(tx, done)
+        return done
 
     def _after(self, old: MemoryItem) -> datetime:
         """Now, and in any case after the row's last change, so that a change is always seen."""
         return just_after(self.clock(), old.updated_at)
 
-    def _vector(self, content: str, policy: Policy, action: EmbedAction = "add") -> Vector | None:
+    def _vector(
+        self, scope: Scope, content: str, policy: Policy, action: EmbedAction = "add"
+    ) -> Vector | None:
         """The vector of a new content, made before any transaction; None if a job makes it.
 
         Nobody waits long for an embedder, nor for an index outside of the transaction.
         """
-        embedder = self.embedder
-        if embedder is None or self.index is None or isinstance(self.index, Outside):
+        if self.embedder is None or self.index is None or isinstance(self.index, Outside):
             return None
+        embedder = on_account(self.embedder, self.ledger, scope)
         vectors = in_time(lambda: embedder.embed([content], action), policy.item.vector_wait_s)
         return None if vectors is None else np.asarray(vectors[0], dtype=np.float32)
 
@@ -162,6 +178,16 @@ def in_time(ask: Callable[[], Found], seconds: float) -> Found | None:
     if isinstance(answer, PerdureError):
         raise answer
     return answer
+
+
+def unerased(tx: Transaction, scope: Scope, began: datetime) -> None:
+    """What began before the user was erased may not write any more.
+
+    Raises:
+        Erased: that was meanwhile, or goes on now.
+    """
+    if tx.erasures.since(scope, began):
+        raise Erased(field="user")
 
 
 def owner(item: MemoryItem) -> Scope:

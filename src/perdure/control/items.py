@@ -19,6 +19,7 @@ from perdure.control.hand import (
     reworded,
     room,
     taken_out,
+    unerased,
 )
 from perdure.errors import Duplicate, NotFound, ProjectKeyRequired, Rejected
 from perdure.ports import ItemFilter, Page, Transaction
@@ -109,7 +110,7 @@ class Items(Hand):
 
         Raises:
             Rejected: a field cannot be meant; its subclasses tell what is wrong: ContentTooLong,
-                ProjectKeyRequired, Duplicate (names the row), LimitReached.
+                ProjectKeyRequired, Duplicate (names the row), LimitReached, Erased.
         """
         policy = self.policy_of(meant(scope).namespace)
         content = checked_content(content, policy.item)
@@ -138,8 +139,9 @@ class Items(Hand):
             updated_at=at,
             **checked_fields(about, policy.item),
         )
-        vector = self._vector(content, policy)
+        vector = self._vector(scope, content, policy)
         with self.database.begin(scope) as tx:
+            unerased(tx, scope, at)
             old = tx.items.by_hash(scope, hashed)
             if old is not None and gone_for_good(old, policy, at):
                 scrub(tx, self.index, scope, [old.id])
@@ -158,7 +160,7 @@ class Items(Hand):
             tx.items.unbury(scope, hashed)
             operation = Operation.RESTORE if old else Operation.CREATE
             self._write(tx, item, old, vector, entry(operation, old, item, item.updated_at))
-        return item
+            return self._done(tx, item)
 
     def edit(
         self,
@@ -191,7 +193,7 @@ class Items(Hand):
         if content is None and not about:
             raise Rejected("Nothing to change.", field="content")
         statement = None if content is None else checked_content(content, policy.item)
-        vector = self._vector(statement, policy, "update") if statement is not None else None
+        vector = self._vector(scope, statement, policy, "update") if statement is not None else None
         with self.database.begin(scope) as tx:
             old = as_shown(known(tx, scope, item), shown)
             at = self._after(old)
@@ -204,7 +206,7 @@ class Items(Hand):
                 room(tx, scope, policy, at)
                 new = replace(new, status=Status.ACTIVE)
             self._write(tx, new, old, vector, entry(Operation.UPDATE, old, new, at))
-        return new
+            return self._done(tx, new)
 
     def dismiss(self, scope: Scope, item: str, *, shown: datetime | None = None) -> MemoryItem:
         """Refuse a memory: it is not said again, and never learnt again by itself.
@@ -216,11 +218,11 @@ class Items(Hand):
         with self.database.begin(scope) as tx:
             old = as_shown(known(tx, scope, item), shown)
             if old.status is Status.DISMISSED:
-                return old
+                return self._done(tx, old)
             at = self._after(old)
             new = replace(old, status=Status.DISMISSED, updated_at=at)
             self._write(tx, new, old, None, entry(Operation.DISMISS, old, new, at))
-        return new
+            return self._done(tx, new)
 
     def accept(self, scope: Scope, item: str, *, shown: datetime | None = None) -> MemoryItem:
         """Let a memory be said that reads like an order; to refuse it, dismiss it.
@@ -232,11 +234,11 @@ class Items(Hand):
         with self.database.begin(scope) as tx:
             old = as_shown(known(tx, scope, item), shown)
             if not old.suspicious:
-                return old
+                return self._done(tx, old)
             at = self._after(old)
             new = replace(old, suspicious=False, updated_at=at)
             self._write(tx, new, old, None, entry(Operation.ACCEPT, old, new, at))
-        return new
+            return self._done(tx, new)
 
     def restore(self, scope: Scope, item: str, *, shown: datetime | None = None) -> MemoryItem:
         """Make a dismissed or archived memory active again, or take a delete back in time.
@@ -255,7 +257,7 @@ class Items(Hand):
             stored = next(iter(tx.items.get(scope, [item])), None)
             old = as_shown(stored or taken_out(tx, scope, item, policy, self.clock()), shown)
             if stored is not None and old.status is Status.ACTIVE:
-                return old
+                return self._done(tx, old)
             at = self._after(old)
             if gone_for_good(old, policy, at):
                 raise NotFound(field="id")
@@ -266,7 +268,7 @@ class Items(Hand):
                 old, status=Status.ACTIVE, suspicious=False, expires_at=until, updated_at=at
             )
             self._write(tx, new, stored, None, entry(Operation.RESTORE, stored, new, at))
-        return new
+            return self._done(tx, new)
 
     def delete(self, scope: Scope, item: str, *, shown: datetime | None = None) -> None:
         """Delete a memory. Older material cannot bring it back.
@@ -277,7 +279,9 @@ class Items(Hand):
         """
         policy = self.policy_of(meant(scope).namespace)
         with self.database.begin(scope) as tx:
-            self._delete(tx, as_shown(known(tx, scope, item), shown), policy)
+            old = as_shown(known(tx, scope, item), shown)
+            self._delete(tx, old, policy)
+            self._done(tx, old)
 
     def clear(self, scope: Scope, which: ItemFilter | None = None) -> int:
         """Delete every memory the scope lists, whatever its status. Returns how many."""
@@ -287,7 +291,7 @@ class Items(Hand):
             doomed = tx.items.every(scope, which)
             for item in doomed:
                 self._delete(tx, item, policy)
-        return len(doomed)
+            return self._done(tx, len(doomed))
 
     def _claim(self, tx: Transaction, scope: Scope, new: MemoryItem) -> None:
         """The statement is free for this memory; a deleted one that said it makes way."""

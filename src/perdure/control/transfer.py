@@ -6,11 +6,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
 from typing import Any, TypeAlias
 
 from perdure import text
 from perdure.control.export import set_by
+from perdure.control.hand import unerased
 from perdure.control.lines import (
     LineType,
     line_type,
@@ -43,8 +45,8 @@ from perdure.types import (
     new_id,
 )
 
-Capture: TypeAlias = Callable[[Scope, str, list[Message]], Receipt]
-"""Captures one turn of a conversation."""
+Capture: TypeAlias = Callable[..., Receipt]
+"""Captures one turn of a conversation, as `Memory.capture` does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +114,8 @@ class Importer:
     policy: Policy
     capture: Capture
     clock: Clock
+    began: datetime
+    """Whose user is erased after that gets nothing more of the file."""
     dry_run: bool = False
     """Change nothing, and report what would become of each line."""
     _met: set[tuple[str, ...]] = field(default_factory=set)
@@ -122,6 +126,7 @@ class Importer:
 
         Raises:
             Rejected: a line cannot be meant; the error names its number and field.
+            Erased: the user was erased since it began.
         """
         turn: list[_Said] = []
         held: list[_Held] = []
@@ -185,6 +190,7 @@ class Importer:
         done: list[Imported] = []
         with suppress(_TakenBack), self.database.begin(owner) as tx:
             later = _Later()
+            unerased(tx, owner, self.began)
             for one in held:
                 outcome = one.write(tx, later)
                 done.append(Imported(line=one.line, type=one.type, outcome=outcome))
@@ -217,7 +223,8 @@ class Importer:
         if self.dry_run:
             self._met.update(("message", conversation, one.message.id or "") for one in turn)
         elif len(known) < len(turn):
-            receipt = self.capture(where, conversation, [one.message for one in turn])
+            said = [one.message for one in turn]
+            receipt = self.capture(where, conversation, said, also=partial(self._still, where))
             if receipt.state is ReceiptState.SKIPPED:
                 kept = self._known(where, conversation, turn)
                 new = "captured" if len(kept) > len(known) else "skipped"
@@ -228,10 +235,14 @@ class Importer:
             report = Imported(line=one.line, type=LineType.MESSAGE, outcome=outcome)
             yield replace(report, receipt=receipt) if one is turn[-1] else report
 
+    def _still(self, where: Scope, tx: Transaction, _: Receipt) -> None:
+        unerased(tx, where, self.began)
+
     def _as_it_was(self, turn: list[_Said]) -> str:
         """Keep what was kept where it was exported, though nothing may be learnt from it here."""
         where, later, at = turn[0].where, _Later(), self.clock()
         with self.database.begin(where) as tx:
+            unerased(tx, where, self.began)
             for one in turn:
                 kept = tx.messages.add(where, one.conversation, [one.message], at, new_id(at))
                 if self.policy.capture.episodes and one.message.content.strip():

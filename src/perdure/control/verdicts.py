@@ -73,24 +73,26 @@ class Verdicts(Hand):
         corrects = verdict is Verdict.CORRECTION
         if not corrects and text is not None:
             raise Rejected("Only a correction has a text.", field="text")
-        correction = self._correction(text, trace, policy) if corrects else None
+        correction = self._correction(scope, text, trace, policy) if corrects else None
         with self.database.begin(scope) as tx:
             before = None if correction is None else _corrected(tx, scope, item, correction)
             if before is not None:
-                return before
+                return self._done(tx, before)
             old = known(tx, scope, item)
             said = Feedback(trace=trace, item=old.id, verdict=verdict, at=self.clock())
             new = tx.feedback.add(scope, said)
-            now = old if correction is None else self._correct(tx, old, correction)
+            now = self._done(tx, old if correction is None else self._correct(tx, old, correction))
         if new:
-            self.meter.count("memory_feedback", verdict=verdict.value)
+            self.meter.within(scope.namespace).count("memory_feedback", verdict=verdict.value)
         return now
 
-    def _correction(self, text: str | None, trace: Trace, policy: Policy) -> _Correction:
+    def _correction(
+        self, scope: Scope, text: str | None, trace: Trace, policy: Policy
+    ) -> _Correction:
         statement = checked_content(text, policy.item, "text")
         return _Correction(
             statement=statement,
-            vector=self._vector(statement, policy, "update"),
+            vector=self._vector(scope, statement, policy, "update"),
             trace=trace,
             policy=policy,
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from perdure.errors import CapReached, DatabaseUnavailable
+from perdure.errors import CapReached, DatabaseUnavailable, ReplyUnusable
 from perdure.observe import Meter, span
 from perdure.policy import CostPolicy, Policy
 from perdure.ports import ChatModel, Clock, Database, Question, Reply
@@ -36,8 +36,14 @@ class Spending:
         began = self.clock()
         if self.policy.capped:
             self._check(began)
+        meter = self.meter.within(self.scope.namespace)
         with span("model ask", purpose=question.purpose, model=self.model or self.chat.name):
-            reply = self.chat.ask(question, model=self.model)
+            try:
+                reply = self.chat.ask(question, model=self.model)
+            except ReplyUnusable:
+                meter.count("memory_replies", purpose=question.purpose)
+                raise
+        meter.count("memory_replies", purpose=question.purpose)
         self._note(question, reply, began)
         return reply
 
@@ -55,7 +61,10 @@ class Spending:
             raise CapReached(retry_after=(_next_month(at) - at).total_seconds())
 
     def _note(self, question: Question, reply: Reply, began: datetime) -> None:
-        """Write down what it cost. Of a user who was erased meanwhile only the sum of all."""
+        """Write down what it cost. Of a user who was erased meanwhile only the sum of all.
+
+        The user is held, so that an erasure comes to its end before this is asked, or after it.
+        """
         cost = self.policy.of(reply.model, reply.tokens_in, reply.tokens_out)
         spent = Spend(
             month=month_of(began),
@@ -66,9 +75,11 @@ class Spending:
             tokens_out=reply.tokens_out,
             cost=cost,
         )
-        self.meter.count("model_cost", cost, model=reply.model, purpose=question.purpose)
+        self.meter.within(self.scope.namespace).count(
+            "model_cost", cost, model=reply.model, purpose=question.purpose
+        )
         try:
-            with self.database.begin() as tx:
+            with self.database.begin(self.scope) as tx:
                 gone = tx.erasures.since(self.scope, began)
                 tx.spend.add(self.scope.namespace, None if gone else self.scope.user, spent)
         except DatabaseUnavailable:  # asking again would cost again

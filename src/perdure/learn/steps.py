@@ -32,8 +32,10 @@ from perdure.ports import (
     Database,
     EmbedAction,
     Embedder,
+    Ledger,
     Transaction,
     VectorIndex,
+    on_account,
 )
 from perdure.types import (
     Action,
@@ -68,6 +70,8 @@ class Learner:
     switches: Switches
     clock: Clock
     meter: Meter
+    ledger: Ledger | None = None
+    """Of what embedding costs; None: nobody pays."""
 
     @property
     def _embeds(self) -> bool:
@@ -91,7 +95,7 @@ class Learner:
         try:
             extracted = self._extract(reading, policy)
         except ReplyUnusable as error:
-            self.meter.count("memory_json_parse_fail", purpose="extract")
+            self.meter.within(job.namespace).count("memory_json_parse_fail", purpose="extract")
             if policy.learn.bad_reply == "retry":
                 raise
             return partial(_leave, outcome.gave_up(error))
@@ -187,7 +191,9 @@ class Learner:
         around = tuple(line.content for line in (*reading.context, *reading.said))
         return Meeting(
             database=self.database,
-            embedder=self.embedder if self._embeds else None,
+            embedder=on_account(self.embedder, self.ledger, reading.scope)
+            if self._embeds
+            else None,
             index=self.index if self._embeds else None,
             meter=self.meter,
             ask=self._ask(reading, policy),
@@ -210,15 +216,14 @@ class Learner:
         reasons = Counter(one.reason for one in written.refused)
         actions = Counter(one.action for one in written.learnt)
         actions[Action.NONE] = reasons[Reason.KNOWN]
+        meter = self.meter.within(plan.home.namespace)
         for action, times in actions.items():
-            self.meter.count("memory_decision", times, action=action.value)
+            meter.count("memory_decision", times, action=action.value)
         for reason, times in reasons.items():
-            self.meter.count("memory_refused", times, reason=reason.value)
+            meter.count("memory_refused", times, reason=reason.value)
         if written.learnt:
             since = made_at(plan.origin.trace or "")
-            self.meter.time(
-                "memory_readable_seconds", max(0.0, (self.clock() - since).total_seconds())
-            )
+            meter.time("memory_readable_seconds", max(0.0, (self.clock() - since).total_seconds()))
         return as_result(written, plan)
 
 

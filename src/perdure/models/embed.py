@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,11 +21,11 @@ from perdure.errors import (
     PerdureError,
     Unavailable,
 )
-from perdure.models.endpoint import Endpoint, Patience, Refused, now
+from perdure.models.endpoint import Endpoint, Patience, Refused, now, tokens_of
 from perdure.models.rows import BLANK, Dimension, Prefixes, unit
 from perdure.observe import Meter
 from perdure.policy import Group
-from perdure.ports import Clock, EmbedAction, Similarity, Vectors
+from perdure.ports import Account, Clock, EmbedAction, Similarity, Used, Vectors
 
 FASTEMBED_MODEL = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
 _MODEL = "PERDURE_EMBEDDING_MODEL"
@@ -94,6 +95,13 @@ class OpenAIEmbedder:
         self._prefixes = prefixes or Prefixes()
         self._policy = policy or EmbedPolicy()
         self._dimension = Dimension(_MODEL, model)
+        self.account: Account | None = None
+
+    def on(self, account: Account) -> Self:
+        """The same embedder; what it uses goes on this account, where the endpoint tells it."""
+        paid = copy(self)
+        paid.account = account
+        return paid
 
     @property
     def dimension(self) -> int:
@@ -133,6 +141,8 @@ class OpenAIEmbedder:
             self._meter.count("model_calls", 1, outcome=error.code, **labels)
             raise
         self._meter.count("model_calls", 1, outcome="ok", **labels)
+        if tokens is not None and self.account is not None:
+            self.account(Used(model=self.model, purpose="embed", tokens=tokens))
         tokens = sum(map(text.model_tokens, texts)) if tokens is None else tokens
         self._meter.count("model_tokens", tokens, direction="in", **labels)
         return self._dimension.hold(rows)
@@ -151,9 +161,7 @@ class OpenAIEmbedder:
                 "{where} answers with something that is no row of numbers a text.",
                 where=self._endpoint.where,
             )
-        usage = payload.get("usage")
-        tokens = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
-        return unit(rows), tokens if isinstance(tokens, int) else None
+        return unit(rows), tokens_of(payload)
 
 
 class FastEmbed:

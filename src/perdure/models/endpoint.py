@@ -26,6 +26,7 @@ OPENAI = "https://api.openai.com/v1"
 _TRANSIENT = frozenset({408, 409, 425})  # besides 5xx: the same request may succeed later
 _NOT_WITH_THIS_KEY = frozenset({401, 402, 403})
 _LONGEST_WAIT_S = 86_400.0  # a longer pause is nobody's wish but a wrong clock's
+_MOST_TOKENS = 1e12  # of one call; more is no count
 _NO_KEY = "unused"  # the client library wants one; endpoints without keys ignore it
 _TALKATIVE = ("openai", "httpx", "httpx2", "httpcore", "httpcore2")
 """Loggers that write whole requests and headers at DEBUG: prompts, replies and keys."""
@@ -252,6 +253,22 @@ class Endpoint:
             where=self.where,
             status=refused.status,
         )
+
+
+def tokens_of(payload: Any) -> int | None:
+    """The tokens that a reply says it read, in the shape of OpenAI, Jina or Cohere; None: no word.
+
+    Args:
+        payload: the whole reply of an embedding or a reranking.
+    """
+    for place in (("usage", "prompt_tokens"), ("usage", "total_tokens"),
+                  ("meta", "tokens", "input_tokens")):  # fmt: skip
+        found = payload
+        for name in place:
+            found = found.get(name) if isinstance(found, Mapping) else None
+        if isinstance(found, int | float) and 0 <= found < _MOST_TOKENS:
+            return int(found)
+    return None
 
 
 def retry_after(value: str | None, now: datetime) -> float | None:

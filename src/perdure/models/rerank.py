@@ -7,9 +7,10 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any
+from typing import Any, Self
 
 from perdure.errors import (
     Misconfigured,
@@ -18,11 +19,11 @@ from perdure.errors import (
     PerdureError,
     Unavailable,
 )
-from perdure.models.endpoint import Endpoint, Patience, Refused, now
+from perdure.models.endpoint import Endpoint, Patience, Refused, now, tokens_of
 from perdure.models.rows import bearable
 from perdure.observe import Meter
 from perdure.policy import Group
-from perdure.ports import Clock
+from perdure.ports import Account, Clock, Used
 
 FASTEMBED_RERANKER = "BAAI/bge-reranker-base"
 """English and Chinese; 1 GB. On a CPU it needs a higher ``rerank.timeout_ms``."""
@@ -62,7 +63,8 @@ class EndpointReranker:
             base_url: up to and without ``/rerank``.
             api_key: None where the endpoint wants none.
             model: the reranking model.
-            meter: counts ``model_calls`` with ``purpose="rerank"``.
+            meter: counts ``model_calls``, and ``model_tokens`` where the endpoint tells them, with
+                ``purpose="rerank"``.
             policy: sizes and times.
             patience: how long a connection may take.
             clock: tells how far away a ``Retry-After`` date is.
@@ -84,6 +86,13 @@ class EndpointReranker:
         self.model = model
         self._meter = meter
         self._policy = policy or RerankCallPolicy()
+        self.account: Account | None = None
+
+    def on(self, account: Account) -> Self:
+        """The same reranker; what it uses goes on this account, where the endpoint tells it."""
+        paid = copy(self)
+        paid.account = account
+        return paid
 
     def close(self) -> None:
         """Close the connections."""
@@ -110,15 +119,23 @@ class EndpointReranker:
             got = self._endpoint.post("/rerank", body, end, tries=1)
             if isinstance(got, Refused):
                 raise self._endpoint.refusal(got, _MODEL)
-            opinions = self._read(got, len(texts))
+            opinions, tokens = self._read(got, len(texts))
         except PerdureError as error:
             self._meter.count("model_calls", 1, outcome=error.code, **labels)
             raise
         self._meter.count("model_calls", 1, outcome="ok", **labels)
+        if tokens is not None:
+            self._meter.count("model_tokens", tokens, direction="in", **labels)
+            if self.account is not None:
+                self.account(Used(model=self.model, purpose="rerank", tokens=tokens))
         return opinions
 
-    def _read(self, reply: bytes, wanted: int) -> list[float]:
-        """The opinions in the order of the texts; the least for a text that was left out."""
+    def _read(self, reply: bytes, wanted: int) -> tuple[list[float], int | None]:
+        """The opinions in the order of the texts, and the tokens counted.
+
+        A text that was left out gets the least opinion.
+        """
+        payload: Any = None
         try:
             payload = json.loads(reply)
             rows = payload if isinstance(payload, list) else _results(payload)
@@ -130,7 +147,7 @@ class EndpointReranker:
                 "{where} answers with something that is no ranking.", where=self._endpoint.where
             )
         least = min(found.values())
-        return shares(found.get(place, least) for place in range(wanted))
+        return shares(found.get(place, least) for place in range(wanted)), tokens_of(payload)
 
 
 class FastEmbedReranker:

@@ -12,7 +12,16 @@ from perdure import text
 from perdure.errors import DatabaseUnavailable, PerdureError, Rejected
 from perdure.observe import Meter
 from perdure.policy import Policy, SearchPolicy
-from perdure.ports import Clock, Database, Embedder, Handover, Reranker, VectorIndex
+from perdure.ports import (
+    Clock,
+    Database,
+    Embedder,
+    Handover,
+    Ledger,
+    Reranker,
+    VectorIndex,
+    on_account,
+)
 from perdure.recall.arms import look
 from perdure.recall.budget import fit, passage
 from perdure.recall.course import Course, Late
@@ -60,6 +69,8 @@ class Recaller:
     meter: Meter
     before: Handover | None = None
     """Answers by meaning until the vectors of the others are complete."""
+    ledger: Ledger | None = None
+    """None: nobody pays."""
     pool: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(_THREADS, thread_name_prefix="perdure-recall")
     )
@@ -78,12 +89,13 @@ class Recaller:
         )
         object.__setattr__(self, "sources", sources)
 
-    def _now(self) -> Sources:
+    def _now(self, scope: Scope) -> Sources:
         """With the vectors that answer now; one recall keeps to one kind of them."""
-        before = self.before
-        if before is None or before.done():
-            return self.sources
-        return replace(self.sources, embedder=before.embedder, index=before.index)
+        before, sources = self.before, self.sources
+        if before is not None and not before.done():
+            sources = replace(sources, embedder=before.embedder, index=before.index)
+        paid = on_account(sources.embedder, self.ledger, scope)
+        return sources if paid is sources.embedder else replace(sources, embedder=paid)
 
     def close(self) -> None:
         """Give the threads back; work that is late ends by itself."""
@@ -151,13 +163,13 @@ class Recaller:
             degraded=tuple(course.degraded),
             timings=course.finish(),
         )
-        self._count(answer)
+        _count(answer, self.meter.within(scope.namespace))
         return answer
 
     def _answer(self, query: Query, course: Course, *, explain: bool) -> Answer | None:
         """The stages in their order; None where memory is switched off."""
         policy, at, stage = query.policy, query.at, course.stage
-        sources = self._now()
+        sources = self._now(query.scope)
         owner = course.within("read", lambda: sources.owner(query.scope, policy, query.as_of))
         if not owner.preferences.memory_enabled:
             course.degrade("recall", Reason.SWITCHED_OFF)
@@ -210,7 +222,9 @@ class Recaller:
 
     def _reranked(self, kept: Sequence[Ranked], query: Query, course: Course) -> Sequence[Ranked]:
         """The second opinion's order, or the one before it if there is none in time."""
-        second, unsure, knobs = self.reranker, searched(kept), query.policy.rerank
+        second = on_account(self.reranker, self.ledger, query.scope)
+        unsure, knobs = searched(kept), query.policy.rerank
+        meter = self.meter.within(query.scope.namespace)
         if second is None or not knobs.enabled or len(unsure) < 2:  # noqa: PLR2004 - one has no order
             return kept
         texts = [entry.item.content for entry in unsure]
@@ -225,9 +239,9 @@ class Recaller:
             opinions = []
         if len(opinions) != len(texts):
             course.degrade("rerank", Reason.RERANK_FAILED)
-            self.meter.count("reranks", outcome="fallback")
+            meter.count("reranks", outcome="fallback")
             return kept
-        self.meter.count("reranks", outcome="ok")
+        meter.count("reranks", outcome="ok")
         return reordered(kept, opinions)
 
     def search(
@@ -281,21 +295,22 @@ class Recaller:
             policy=policy.but(search=knobs),
             as_of=as_of,
         )
-        found = find(self._now(), self.meter, wanted, limit, as_of)
+        found = find(self._now(scope), self.meter, wanted, limit, as_of)
         return [one for one in found if one.score >= floor]
-
-    def _count(self, answer: Answer) -> None:
-        """What operations ask about: how often, how much, why not, how well."""
-        self.meter.count("recalls", hit=str(bool(answer.kept)).lower())
-        self.meter.count("recall_kept", len(answer.kept))
-        for reason, dropped in Counter(one.reason for one in answer.dropped).items():
-            self.meter.count("recall_dropped", dropped, reason=reason)
-        for one in answer.degraded:
-            self.meter.count("recall_degraded", part=one.part, reason=one.reason)
-        self.meter.time("recall_seconds", answer.timings["total"] / 1000)
 
 
 _NOTHING = Answer(text="", kept=(), dropped=(), degraded=(), trace="")
+
+
+def _count(answer: Answer, meter: Meter) -> None:
+    """What operations ask about: how often, how much, why not, how well."""
+    meter.count("recalls", hit=str(bool(answer.kept)).lower())
+    meter.count("recall_kept", len(answer.kept))
+    for reason, dropped in Counter(one.reason for one in answer.dropped).items():
+        meter.count("recall_dropped", dropped, reason=reason)
+    for one in answer.degraded:
+        meter.count("recall_degraded", part=one.part, reason=one.reason)
+    meter.time("recall_seconds", answer.timings["total"] / 1000)
 
 
 def earlier(as_of: datetime | None, at: datetime) -> datetime | None:

@@ -16,7 +16,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from perdure.errors import (
+    DatabaseUnavailable,
     Duplicate,
+    Erased,
     Forbidden,
     LimitReached,
     NotFound,
@@ -44,6 +46,7 @@ STATUS: Mapping[type[PerdureError], int] = {
     NotFound: 404,
     Duplicate: 409,
     LimitReached: 409,
+    Erased: 409,
     Stale: 412,
     TooLarge: 413,
     Rejected: 422,
@@ -128,6 +131,8 @@ def opened(request: Request, token: Annotated[str | None, Query()] = None) -> Re
 
 async def _on_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, PerdureError)  # noqa: S101 - registered for nothing else
+    if isinstance(error, DatabaseUnavailable):
+        request.app.state.memory.parts.meter.count("database_refused")
     return answer(error, request.headers)
 
 

@@ -7,9 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from perdure.errors import NotFound
+from perdure.ports import Also
 from perdure.serve.auth import Who
 from perdure.serve.door import Door
-from perdure.serve.once import Write
+from perdure.serve.once import Write, with_it
 from perdure.serve.problems import problems
 from perdure.serve.replies import ContextOut, HitsOut, ItemOut, ReceiptOut
 from perdure.serve.wire import ContextIn, FeedbackIn, Named, SearchIn, TurnIn, spoken
@@ -29,7 +30,7 @@ def captured(write: Write, conversation_id: str, body: TurnIn) -> ReceiptOut:
     memory, scope = write.memory, write.who.scope(body)
     messages = spoken(body.messages)
 
-    def capture() -> Receipt:
+    def capture(also: Also | None = None) -> Receipt:
         return memory.capture(
             scope,
             conversation_id,
@@ -37,6 +38,7 @@ def captured(write: Write, conversation_id: str, body: TurnIn) -> ReceiptOut:
             mode=body.mode,
             outcome=body.outcome,
             kind=body.kind,
+            also=also,
         )
 
     def again(trace: str) -> Receipt:
@@ -90,8 +92,10 @@ def found(memory: Door, who: Who, body: SearchIn) -> HitsOut:
 )
 def judged(write: Write, body: FeedbackIn) -> ItemOut:
     """A correction replaces what the memory says; no machine changes it any more."""
-    memory, scope = write.memory, write.who.scope(body)
-    return write.item(
+    verdicts, scope = write.memory.parts.verdicts, write.who.scope(body)
+    return write.changed(
         scope,
-        lambda: memory.feedback(scope, body.trace, body.item_id, body.verdict, text=body.text),
+        lambda also: with_it(verdicts, also).give(
+            scope, body.trace, body.item_id, body.verdict, body.text
+        ),
     )

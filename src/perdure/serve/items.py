@@ -10,7 +10,7 @@ from starlette.responses import Response
 from perdure.errors import Rejected, Stale
 from perdure.serve.auth import Who
 from perdure.serve.door import Door
-from perdure.serve.once import Shown, Write, tagged
+from perdure.serve.once import Shown, Write, tagged, with_it
 from perdure.serve.problems import problems
 from perdure.serve.replies import (
     ClearedOut,
@@ -51,7 +51,7 @@ def added(write: Write, body: NewItem) -> ItemOut:
     """No machine changes what a person wrote. 409 names the memory that says it already."""
     scope, about = write.who.scope(body), body.about()
     return write.item(
-        scope, lambda: write.memory.items.add(scope, body.content, level=body.level, **about)
+        scope, lambda items: items.add(scope, body.content, level=body.level, **about)
     )
 
 
@@ -61,7 +61,9 @@ def cleared(write: Write, query: Annotated[ClearQuery, Query()]) -> ClearedOut:
     if not query.confirm:
         raise Rejected("Say confirm=true to delete every memory.", field="confirm")
     scope = write.who.scope(query)
-    deleted = write.serve(scope, lambda: write.memory.items.clear(scope), ref=str, again=int)
+    deleted = write.serve(
+        scope, lambda also: with_it(write.memory.items, also).clear(scope), ref=str, again=int
+    )
     return ClearedOut(deleted=deleted)
 
 
@@ -80,7 +82,7 @@ def edited(write: Write, item_id: str, body: ItemEdit, shown: Shown) -> ItemOut:
     seen = shown or body.shown
     return write.item(
         scope,
-        lambda: write.memory.items.edit(scope, item_id, content=body.content, shown=seen, **about),
+        lambda items: items.edit(scope, item_id, content=body.content, shown=seen, **about),
     )
 
 
@@ -92,7 +94,7 @@ def deleted(write: Write, item_id: str, query: OfUser, shown: Shown) -> None:
     scope = write.who.scope(query)
     write.serve(
         scope,
-        lambda: write.memory.items.delete(scope, item_id, shown=shown),
+        lambda also: with_it(write.memory.items, also).delete(scope, item_id, shown=shown),
         again=lambda _: None,
     )
 
@@ -101,7 +103,7 @@ def deleted(write: Write, item_id: str, query: OfUser, shown: Shown) -> None:
 def dismissed(write: Write, item_id: str, body: OfBody, shown: Shown) -> ItemOut:
     """It is not said again, and never learnt again by itself."""
     scope = write.who.scope(body)
-    return write.item(scope, lambda: write.memory.items.dismiss(scope, item_id, shown=shown))
+    return write.item(scope, lambda items: items.dismiss(scope, item_id, shown=shown))
 
 
 @routes.post(
@@ -110,7 +112,7 @@ def dismissed(write: Write, item_id: str, body: OfBody, shown: Shown) -> ItemOut
 def restored(write: Write, item_id: str, body: OfBody, shown: Shown) -> ItemOut:
     """From dismissed, from archived, or, while its text is kept, from deleted."""
     scope = write.who.scope(body)
-    return write.item(scope, lambda: write.memory.items.restore(scope, item_id, shown=shown))
+    return write.item(scope, lambda items: items.restore(scope, item_id, shown=shown))
 
 
 @routes.post(
@@ -121,7 +123,7 @@ def restored(write: Write, item_id: str, body: OfBody, shown: Shown) -> ItemOut:
 def accepted(write: Write, item_id: str, body: OfBody, shown: Shown) -> ItemOut:
     """To refuse it, dismiss it."""
     scope = write.who.scope(body)
-    return write.item(scope, lambda: write.memory.items.accept(scope, item_id, shown=shown))
+    return write.item(scope, lambda items: items.accept(scope, item_id, shown=shown))
 
 
 @routes.get(

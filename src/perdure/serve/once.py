@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Annotated, TypeVar
 
@@ -13,14 +13,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from perdure import text
+from perdure.control.hand import Hand
+from perdure.control.items import Items
 from perdure.errors import Rejected, RequestReused, RequestRunning, Stale, Unavailable
 from perdure.memory import Memory
+from perdure.ports import Also, Transaction
 from perdure.serve.auth import Caller, Who
 from perdure.serve.door import Door
 from perdure.serve.replies import ItemOut
 from perdure.types import MAX_USER, MemoryItem, Scope, identifier
 
 T = TypeVar("T")
+H = TypeVar("H", bound=Hand)
 
 _FRESH_S = 60.0  # so long a request that was never answered keeps its key
 _KEPT = timedelta(days=1)  # so long a key is known
@@ -41,16 +45,19 @@ class Once:
     def serve(
         self,
         scope: Scope,
-        do: Callable[[], T],
+        do: Callable[[Also | None], T],
         *,
         ref: Callable[[T], str] = lambda _: _NOTHING,
         again: Callable[[str], T],
     ) -> T:
         """Do it, or tell how what it made is now.
 
+        That it was done is kept in the commit of the write, so that a process which ends in
+        between leaves both or neither; and only while the key is still this request's.
+
         Args:
             scope: whose request it is.
-            do: the write, in its own transaction.
+            do: the write, with what else is to be written in its commit.
             ref: what to keep of its result.
             again: the answer to a repetition, from what was kept.
 
@@ -59,7 +66,7 @@ class Once:
             RequestRunning: the same request is being served now.
         """
         if self.key is None:
-            return do()
+            return do(None)
         key = identifier(self.key, "Idempotency-Key", MAX_USER)
         database, at = self.memory.parts.database, self.memory.parts.clock()
         with database.begin() as tx:
@@ -71,18 +78,24 @@ class Once:
             if before.ref is None:
                 raise RequestRunning(field="Idempotency-Key")
             return again(before.ref)
+
+        def answered(tx: Transaction, done: T) -> None:
+            if not tx.requests.answered(scope, key, at, ref(done)):
+                raise RequestRunning(field="Idempotency-Key")  # by whoever took it over
+
         try:
-            done = do()
+            return do(answered)
         except BaseException:
             with suppress(Unavailable), database.begin() as tx:
-                tx.requests.release(scope, key)
+                tx.requests.release(scope, key, at)
             raise
-        with database.begin() as tx:
-            tx.requests.answered(scope, key, ref(done))
-        return done
 
-    def item(self, scope: Scope, do: Callable[[], MemoryItem]) -> ItemOut:
-        """The memory that a write made or changed; a repetition tells how it is now."""
+    def item(self, scope: Scope, do: Callable[[Items], MemoryItem]) -> ItemOut:
+        """The memory that a write by hand made or changed; a repetition tells how it is now."""
+        return self.changed(scope, lambda also: do(with_it(self.memory.items, also)))
+
+    def changed(self, scope: Scope, do: Callable[[Also | None], MemoryItem]) -> ItemOut:
+        """The same of any write that comes to a memory."""
         kept = self.serve(
             scope,
             do,
@@ -90,6 +103,11 @@ class Once:
             again=lambda ident: self.memory.items.get(scope, ident),
         )
         return tagged(self.response, kept)
+
+
+def with_it(hand: H, also: Also | None) -> H:
+    """The same hand, whose changes write that too."""
+    return hand if also is None else replace(hand, also=also)
 
 
 def tagged(response: Response, item: MemoryItem) -> ItemOut:

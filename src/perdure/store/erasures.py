@@ -16,7 +16,6 @@ from sqlalchemy import (
     delete,
     func,
     insert,
-    or_,
     select,
     true,
     update,
@@ -25,23 +24,15 @@ from sqlalchemy import (
 from perdure.store.columns import owned, whose
 from perdure.store.dialects import bunches, spoken
 from perdure.store.schema import audit_log, erasures, jobs, metadata, texts, users
-from perdure.types import Erasure, JobType, Operation, Preferences, Scope
+from perdure.store.users import LET_GO, SAYS
+from perdure.types import Erasure, JobType, Operation, Scope
 
 _KEEPS: Mapping[Table, ColumnElement[bool]] = {
     jobs: jobs.c.type != JobType.ERASE.value,  # what goes on with it
     audit_log: audit_log.c.operation != Operation.READ.value,  # who looked; it holds no text
+    users: SAYS,  # a row that only stands there to be held goes uncounted
 }
 """What goes of these tables; of all others that name an owner everything does."""
-_SAYS: Mapping[Table, ColumnElement[bool]] = {
-    users: or_(
-        *(users.c[name].is_not(None) for name in Preferences.__dataclass_fields__),
-        users.c.consolidated_at.is_not(None),
-        users.c.memories_revision != 0,
-        users.c.episodes_revision != 0,
-    )
-}
-"""What is somebody's in these tables. Whoever holds a user leaves a row where there was none
-(`UserStore.hold`), the one who notes that an erasure is done too; it says nothing of anybody."""
 _PLACES: Mapping[str, tuple[Table, ColumnElement[bool]]] = {
     one.name.removeprefix("perdure_"): (one, and_(*owned(one), _KEEPS.get(one, true())))
     for one in metadata.sorted_tables
@@ -91,17 +82,19 @@ class SqlErasures:
         lists = spoken(self._connection).lists
         for some in bunches(self._connection.execute(_THEIR_TEXTS, owner).scalars().all()):
             lists.forget(self._connection, some)
-        return {
+        gone = {
             place: self._connection.execute(delete(rows).where(theirs), owner).rowcount
             for place, (rows, theirs) in _PLACES.items()
         }
+        self._connection.execute(LET_GO, owner)
+        return gone
 
     def held(self, scope: Scope) -> Mapping[str, int]:
         """How many rows of the user there are, by place."""
         owner = whose(scope)
         return {
             place: self._connection.execute(
-                select(func.count()).select_from(rows).where(theirs, _SAYS.get(rows, true())), owner
+                select(func.count()).select_from(rows).where(theirs), owner
             ).scalar_one()
             for place, (rows, theirs) in _PLACES.items()
         }

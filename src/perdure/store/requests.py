@@ -15,9 +15,12 @@ from perdure.types import Claimed, Scope
 _KEY = requests.c.key == bindparam("of_key")
 _CLAIM = Addition(requests, ("namespace", "user_id", "key"))
 _FOUND = select(requests).where(*owned(requests), _KEY)
-_ANSWERED = update(requests).where(*owned(requests), _KEY)
-_RELEASE = delete(requests).where(*owned(requests), _KEY)
-_GIVEN_UP = _RELEASE.where(requests.c.ref.is_(None), requests.c.at < bindparam("before"))
+_MINE = (*owned(requests), _KEY, requests.c.ref.is_(None), requests.c.at == bindparam("of_at"))
+_ANSWERED = update(requests).where(*_MINE)
+_RELEASE = delete(requests).where(*_MINE)
+_GIVEN_UP = delete(requests).where(
+    *owned(requests), _KEY, requests.c.ref.is_(None), requests.c.at < bindparam("before")
+)
 _FORGET = delete(requests).where(requests.c.at < bindparam("before"))
 
 
@@ -48,13 +51,14 @@ class SqlRequests:
             # Whoever had it has just given it back.
         return None
 
-    def answered(self, scope: Scope, key: str, ref: str) -> None:
-        """It was served, and this is what it made."""
-        self._connection.execute(_ANSWERED, {**_place(scope, key), "ref": ref})
+    def answered(self, scope: Scope, key: str, at: datetime, ref: str) -> bool:
+        """It was served, and this is what it made. False: it is not the one of ``at`` any more."""
+        mine = {**_place(scope, key), "of_at": at}
+        return self._connection.execute(_ANSWERED, {**mine, "ref": ref}).rowcount == 1
 
-    def release(self, scope: Scope, key: str) -> None:
-        """It came to nothing; the key is free."""
-        self._connection.execute(_RELEASE, _place(scope, key))
+    def release(self, scope: Scope, key: str, at: datetime) -> None:
+        """It came to nothing; the key is free, if it still is that of ``at``."""
+        self._connection.execute(_RELEASE, {**_place(scope, key), "of_at": at})
 
     def forget(self, before: datetime) -> int:
         """Remove what was asked before, whoever asked."""

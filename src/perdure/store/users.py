@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, delete, event, not_, or_, select
 
 from perdure.errors import Rejected
 from perdure.ports import Clock, Corpus
@@ -31,6 +33,14 @@ def _raised(name: str) -> Change:
 _KEY = ("namespace", "user_id")
 _HOLD = select(users.c.user_id).where(*owned(users)).with_for_update()
 _APPEAR = Upsert(users, _KEY, lambda new: {"user_id": new["user_id"]})
+SAYS = or_(
+    *(users.c[name].is_not(None) for name in _SWITCHES),
+    users.c.consolidated_at.is_not(None),
+    *(users.c[name] != 0 for name in _REVISIONS.values()),
+)
+"""The row says something of its user; another only stands there to be held."""
+LET_GO = delete(users).where(*owned(users), not_(SAYS))
+"""Removes a user's row that says nothing."""
 _READ = select(*(users.c[name] for name in _SWITCHES)).where(*owned(users))
 _SET = {name: Upsert(users, _KEY, _replaced(name)) for name in _SWITCHES}
 _REVISION = {
@@ -46,6 +56,10 @@ _CONSOLIDATE = Upsert(
 )
 
 
+def _let_go(connection: Connection, owner: Mapping[str, str]) -> None:
+    connection.execute(LET_GO, owner)
+
+
 class SqlUsers:
     """`ports.UserStore` on one connection."""
 
@@ -56,12 +70,15 @@ class SqlUsers:
     def hold(self, scope: Scope) -> None:
         """Let nobody else who holds the user go on until this unit of work ends.
 
-        Where a unit of work shuts out every other writer anyway, there is nothing to do.
+        Where a unit of work shuts out every other writer anyway, there is nothing to do. A row
+        that was made to be held goes with the commit, unless it says something by then.
         """
         if spoken(self._connection).writes_alone:
             return
         if self._connection.execute(_HOLD, whose(scope)).first() is None:
             self._write(_APPEAR, scope)
+            goes = partial(_let_go, owner=whose(scope))
+            event.listen(self._connection, "commit", goes, once=True)
 
     def preferences(self, scope: Scope, default: Preferences) -> Preferences:
         """The user's switches; what the user never set comes from the default."""

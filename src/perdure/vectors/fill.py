@@ -17,11 +17,13 @@ from perdure.ports import (
     Database,
     EmbedAction,
     Embedder,
+    Ledger,
     Outside,
     Transaction,
     VectorEntry,
     VectorIndex,
     Vectors,
+    on_account,
 )
 from perdure.types import (
     Job,
@@ -32,7 +34,6 @@ from perdure.types import (
     Status,
     Utterance,
     VectorStatus,
-    made_at,
 )
 
 _Made: TypeAlias = Mapping[Corpus, Sequence[VectorEntry]]
@@ -74,6 +75,8 @@ class Filler:
     index: VectorIndex | None
     clock: Clock
     policy: CapturePolicy = field(default_factory=CapturePolicy)
+    ledger: Ledger | None = None
+    """None: nobody pays."""
 
     def __call__(self, job: Job) -> Effect:
         """Read, make the vectors, and hand back what writes them.
@@ -89,7 +92,8 @@ class Filler:
         try:
             if outside is not None:
                 outside.ping()  # before anything is embedded in vain
-            made = self._made(work, self._embed(self.embedder, work))
+            embedder = on_account(self.embedder, self.ledger, job.scope)
+            made = self._made(work, self._embed(embedder, work))
             if outside is not None:
                 for corpus, entries in made.items():
                     outside.send(job.scope, corpus, entries)
@@ -154,12 +158,16 @@ class Filler:
         }
 
     def _take_back(self, outside: Outside, job: Job, made: _Made) -> None:
-        """Whose user was erased meanwhile: the erasure may have searched there before we sent."""
+        """What lost its row meanwhile: an erasure may have searched there before we sent."""
+        sent = {corpus: {entry.ref for entry in entries} for corpus, entries in made.items()}
         with self.database.read() as tx:
-            erased = tx.erasures.since(job.scope, made_at(job.trace))
-        if erased:
-            for corpus, entries in made.items():
-                outside.discard(job.scope, corpus, [entry.ref for entry in entries])
+            said = tx.messages.by_seq(job.scope, [int(ref) for ref in sent[Corpus.EPISODES]])
+            rows = {
+                Corpus.MEMORIES: {one.id for one in tx.items.get(job.scope, sent[Corpus.MEMORIES])},
+                Corpus.EPISODES: {str(one.seq) for one in said},
+            }
+        for corpus, refs in sent.items():
+            outside.discard(job.scope, corpus, refs - rows[corpus])
 
     def _write(
         self, tx: Transaction, job: Job, work: _Work, made: _Made | None
