@@ -79,7 +79,7 @@ def test_whoever_changes_rows_of_an_owner_names_the_owner():
         "src/perdure/cli/jobs.py", "src/perdure/control/audit.py", "src/perdure/control/keys.py",
         "src/perdure/control/runtime.py", "src/perdure/events/outbox.py",
         "src/perdure/jobs/upkeep.py", "src/perdure/jobs/worker.py",
-        "src/perdure/learn/spending.py", "src/perdure/serve/admin.py",
+        "src/perdure/serve/admin.py", "src/perdure/serve/health.py",
         "src/perdure/serve/once.py", "src/perdure/vectors/handover.py",
         "src/perdure/vectors/reconcile.py",
     }  # fmt: skip

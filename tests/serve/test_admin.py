@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from typing import Any
 
 import httpx
 import pytest
 
 from perdure import Scope
-from perdure.types import JobType, KeyRole, Permission, Promise
+from perdure.types import JobType, KeyRole, Permission, Promise, Spend
 
 ANN = {"user_id": "ann"}
 
@@ -190,6 +191,39 @@ def test_figures_are_for_admins(admin):
     assert admin.api.get(root).status_code == 403
     assert "perdure_recalls_total" in admin.get(root).text
     assert "memory_retrieval_hit_rate" in admin.get("/admin/metrics/summary").json()["rates"]
+
+
+@pytest.mark.spec("6", "10")
+def test_a_summary_tells_an_admin_nothing_of_another_namespace(admin, learnt):
+    memory = admin.api.memory
+    _, secret = memory.parts.keys.create("lab", "lab", KeyRole.ADMIN)
+    headers = {"Authorization": f"Bearer {secret}"}
+    where = "/admin/metrics/summary"
+    with httpx.Client(base_url=admin.base_url, headers=headers, trust_env=False) as lab:
+        before = lab.get(where).json()
+        learnt("ann", "I moved to Bergen.")
+        asked = ANN | {"query": "Who moved to Bergen?"}
+        answer = admin.api.post("/memory/context", json=asked).json()
+        item = admin.api.get("/memory/items", params=ANN).json()["items"][0]
+        said = ANN | {"trace": answer["trace"], "item_id": item["id"], "verdict": "wrong_mention"}
+        admin.api.post("/memory/feedback", json=said)
+        with memory.parts.database.begin() as tx:
+            month = f"{memory.parts.clock():%Y-%m}"
+            cost = Spend(month=month, model="m", purpose="extract", calls=1, tokens_in=7, cost=0.5)
+            tx.spend.add("default", "ann", cost)
+        assert lab.get(where).json() == before
+    ours = admin.get(where).json()
+    assert set(before["queue"].values()) == set(before["vectors"].values()) == {0}
+    assert (before["spend"], before["queue_age_seconds"]) == ([], 0)
+    rates: dict[str, Any] = {**dict.fromkeys(ours["rates"]), "memory_decision_distribution": {}}
+    assert before["rates"] == rates
+    assert ours["rates"]["memory_job_success_rate"] == 1.0
+    assert ours["rates"]["memory_wrong_mention_rate"] == 1.0
+    assert ours["rates"]["memory_decision_distribution"]["ADD"] == 1.0
+    assert ours["rates"]["chat_p95_latency_delta_with_memory"] > 0
+    assert ours["queue"]["success"] >= 1
+    assert sum(ours["vectors"].values()) == 1
+    assert [(one["purpose"], one["cost"]) for one in ours["spend"]] == [("extract", 0.5)]
 
 
 # ── all of a user ────────────────────────────────────────────────────────────────────────────────

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
-from perdure.errors import Fenced, Unavailable
+from perdure.errors import DatabaseUnavailable, Fenced, Unavailable
 from perdure.jobs.backlog import Backlog
 from perdure.jobs.job import Again, Effect, Handler, cause, verdict
 from perdure.observe import Meter, span
@@ -30,7 +30,8 @@ class Worker:
         handlers: what to do for each type of job; other types are left to other workers.
         policy: how promises are kept.
         clock: now.
-        meter: counts ``jobs`` by ``type`` and ``outcome``: success, retry, busy, dead, fenced.
+        meter: counts ``jobs`` by ``type`` and ``outcome``: success, retry, busy, dead, fenced; and
+            when the database did not answer.
         rng: spreads retries.
         forgets: fields of payloads that hold words; a job that is over does not keep them.
         backlog: says when some types have to wait.
@@ -72,6 +73,8 @@ class Worker:
             try:
                 busy = self.run_once()
             except Unavailable as error:
+                if isinstance(error, DatabaseUnavailable):
+                    self._meter.count("database_refused")
                 _log.warning("worker waits: %s", error.code)
                 busy = False
             except Exception as failure:  # noqa: BLE001 - the job boundary: a worker outlives any job
@@ -190,4 +193,4 @@ class Worker:
         return self._clock() + timedelta(seconds=self._policy.lease_s)
 
     def _count(self, job: Job, outcome: str) -> None:
-        self._meter.count("jobs", type=job.type.value, outcome=outcome)
+        self._meter.within(job.namespace).count("jobs", type=job.type.value, outcome=outcome)

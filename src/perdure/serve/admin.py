@@ -26,6 +26,7 @@ from perdure.serve.replies import (
     KeysOut,
     NewKeyOut,
     RowsOut,
+    SpendOut,
     SummaryOut,
     ValuesOut,
 )
@@ -301,11 +302,23 @@ def revoked(memory: Door, who: Keeping, key_id: str) -> KeyOut:
 # ── figures ──────────────────────────────────────────────────────────────────────────────────────
 
 
-@routes.get("/metrics/summary", summary="The ten rates that everybody asks for")
+@routes.get("/metrics/summary", summary="How the namespace stands")
 def summed_up(memory: Door, who: Looking) -> SummaryOut:
-    """Of this process since it began; null where nothing has happened yet."""
+    """Nothing of another namespace is in it.
+
+    The ten rates are of this process since it began, null where nothing has happened yet; queue,
+    vectors and spend stand in the database, and every process tells the same.
+    """
     note(memory, who, Operation.READ, "figures")
-    return SummaryOut(rates=memory.metrics.summary())
+    levels = memory.metrics.levels(who.namespace)
+    rates = memory.metrics.summary(who.namespace)
+    return SummaryOut(
+        rates=rates,
+        queue=dict(levels.queue),
+        queue_age_seconds=levels.queue_age_s,
+        vectors=dict(levels.vectors),
+        spend=[SpendOut.model_validate(one) for one in levels.spend],
+    )
 
 
 figures = APIRouter(tags=["health"])
@@ -318,5 +331,10 @@ figures = APIRouter(tags=["health"])
     responses=EVERYWHERE,
 )
 def measured(memory: Door, _: Looking) -> PlainTextResponse:
-    """Of this process, all namespaces together; names, numbers and reasons, never a text."""
+    """Names, numbers and reasons of all namespaces together, never a text.
+
+    Counters are of this process since it began: scrape every process and add them up, for example
+    `sum(rate(perdure_recalls_total[5m]))`. Gauges stand in the database, so that every process
+    tells the same: take `max`.
+    """
     return PlainTextResponse(memory.metrics.text(), media_type=_PROMETHEUS)

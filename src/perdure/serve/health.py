@@ -13,10 +13,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from perdure.errors import Unavailable
-from perdure.types import JobState
+from perdure.types import JobState, JobType, Promise, new_id
 from perdure.wiring import Parts
 
 _BACKLOG = 1_000  # jobs that wait; with more, learning is behind
+_ROOM = 32_768  # bytes that are written to see whether there is room
+_NOBODY = "health"
 
 
 class State(StrEnum):
@@ -56,7 +58,8 @@ class Ready(BaseModel):
 class Health:
     """Watches the parts of one process. Share it between threads.
 
-    Whether a model answers is told by what became of the calls that were made anyway.
+    Whether a model answers is told by what became of the calls that were made anyway. So is whether
+    the database takes what is written; once it did not, something is written to see.
     """
 
     def __init__(self, parts: Parts) -> None:
@@ -64,6 +67,7 @@ class Health:
         self._lock = threading.Lock()
         self._known: dict[str, PartOut] = {}
         self._calls: dict[str, tuple[float, float]] = {}
+        self._refused = 0.0
 
     def look(self) -> Ready:
         """Every part as it is now."""
@@ -75,6 +79,8 @@ class Health:
         except Unavailable:
             states |= {"database": State.DOWN, "jobs": State.DOWN}
         else:
+            if not self._writable():
+                states["database"] = State.DEGRADED
             if depth.get(JobState.PENDING, 0) + depth.get(JobState.FAILED, 0) > _BACKLOG:
                 states["jobs"] = State.DEGRADED
         switches = parts.switches
@@ -97,6 +103,31 @@ class Health:
         status = "down" if states["database"] is State.DOWN else "degraded" if bad else "ready"
         model = "basic" if parts.chat is None else parts.chat.name
         return Ready(status=status, model=model, parts=told)
+
+    def _writable(self) -> bool:
+        """Does the database take what is written? A disk may be full, or a file only be read."""
+        parts = self._parts
+        refused = parts.meter.read("database_refused")
+        if refused == self._refused:
+            return True
+        at = parts.clock()
+        trace = new_id(at)
+        promise = Promise(
+            type=JobType.RECONCILE,
+            namespace=_NOBODY,
+            user=_NOBODY,
+            key=trace,
+            payload={"room": "-" * _ROOM},
+            trace=trace,
+        )
+        try:
+            with parts.database.begin() as tx:  # nobody ever sees it
+                job, _ = tx.jobs.promise(promise, at)
+                tx.jobs.drop([job.id])
+        except Unavailable:
+            return False
+        self._refused = refused
+        return True
 
     def _vectors(self) -> State:
         """Whether meaning is searched; paused while much else waits, words answer without it."""
@@ -148,7 +179,10 @@ _DOWN = {"model": Ready, "description": "The database does not answer."}
 
 @routes.get("/ready", summary="Can requests be served?", responses={503: _DOWN})
 def ready(health: Annotated[Health, Depends(_health)], response: Response) -> Ready:
-    """Each part: up, degraded, down or off, and since when. 503 while the database is down."""
+    """Each part: up, degraded, down or off, and since when. 503 while the database is down.
+
+    It is degraded while it answers and takes nothing new: its disk is full, say.
+    """
     told = health.look()
     if told.status == "down":
         response.status_code = 503

@@ -91,7 +91,10 @@ def language(headers: Headers) -> text.Language:
 
 
 def of_error(error: PerdureError, status: int, language: text.Language) -> JSONResponse:
-    """An error of ours; what is wrong with the deployment is nobody else's business."""
+    """An error of ours; what is wrong with the deployment is nobody else's business.
+
+    Nor is which of its parts does not answer, where that part is, and what it said.
+    """
     if status == HTTPStatus.INTERNAL_SERVER_ERROR:
         title = error.sentence(language)
         return _problem(status, error.code, title, title)

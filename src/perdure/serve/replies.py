@@ -414,7 +414,30 @@ class AuditOut(Reply):
     next: str | None
 
 
+class SpendOut(Reply):
+    """What one model was used for in a month."""
+
+    month: str
+    """As 2026-11, in UTC."""
+    model: str
+    purpose: str
+    """`extract`, `decide`, `consolidate`, `embed`, `rerank`."""
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    cost: float
+
+
 class SummaryOut(Reply):
-    """The ten rates by name; decisions are split by what they did."""
+    """How the namespace stands."""
 
     rates: dict[str, float | dict[str, float] | None]
+    """The ten by name, of this process since it began; decisions are split by what they did."""
+    queue: dict[JobState, int]
+    """Jobs in each state."""
+    queue_age_seconds: float
+    """Age of the job that has waited longest."""
+    vectors: dict[VectorStatus, int]
+    """Memories by the state of their vector."""
+    spend: list[SpendOut]
+    """What models cost this month."""

@@ -129,13 +129,18 @@ class SqlJobs(SqlLeases):
             select(func.count()).select_from(some.subquery())
         ).scalar_one()
 
-    def depth(self, at: datetime) -> Mapping[JobState, int]:  # noqa: ARG002 - the port asks "when"
-        """How many jobs are in each state."""
-        return {JobState(state): count for state, count in self._connection.execute(_DEPTH)}
+    def depth(
+        self,
+        at: datetime,  # noqa: ARG002 - the port asks "when"
+        namespace: str | None = None,
+    ) -> Mapping[JobState, int]:
+        """How many jobs are in each state; of one namespace, or None: of all."""
+        found = self._connection.execute(_DEPTH.where(*_within(namespace)))
+        return {JobState(state): count for state, count in found}
 
-    def oldest(self) -> datetime | None:
+    def oldest(self, namespace: str | None = None) -> datetime | None:
         """When the job that has waited longest was promised; None: none waits."""
-        return self._connection.execute(_OLDEST).scalar()
+        return self._connection.execute(_OLDEST.where(*_within(namespace))).scalar()
 
     # ── looking after the table ──────────────────────────────────────────────────────────────────
 

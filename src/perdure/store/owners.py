@@ -71,9 +71,11 @@ class SqlOwners:
         """Everyone who has a memory, a conversation or a switch here."""
         return self._owners(namespace, *(_of(table) for table in _HOLDING))
 
-    def vectors(self) -> Mapping[VectorStatus, int]:
-        """How many memories of all users have which vector status."""
-        return {VectorStatus(name): count for name, count in self._connection.execute(_VECTORS)}
+    def vectors(self, namespace: str | None = None) -> Mapping[VectorStatus, int]:
+        """How many memories of a namespace, or of all, have which vector status."""
+        here = () if namespace is None else (memories.c.namespace == namespace,)
+        found = self._connection.execute(_VECTORS.where(*here))
+        return {VectorStatus(name): count for name, count in found}
 
     def overdue(self, namespace: str, due: Due) -> list[Scope]:
         """Owners of something that is overdue."""
