@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import AliasPath, BaseModel, ConfigDict, Field, computed_field
+from pydantic import AliasPath, BaseModel, BeforeValidator, ConfigDict, Field, computed_field
 
 from perdure.types import (
     Action,
@@ -151,6 +151,11 @@ class RefusedOut(Reply):
     message_ids: Annotated[list[str], _from("messages")]
 
 
+def _code(error: str | None) -> str | None:
+    """The code alone: what follows it may name a host, which is for whoever runs the service."""
+    return error and error.partition(":")[0]
+
+
 class ReceiptOut(Reply):
     """What became, or will become, of a captured turn."""
 
@@ -160,7 +165,7 @@ class ReceiptOut(Reply):
     reason: Reason | None
     learnt: list[LearntOut]
     refused: list[RefusedOut]
-    error: str | None
+    error: Annotated[str | None, BeforeValidator(_code)]
     tries: int
     next_try_at: datetime | None
     model: str | None

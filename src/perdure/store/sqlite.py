@@ -32,6 +32,7 @@ _CONNECTIONS = 32  # of one process, kept at most, for writing and for reading e
 _TAKEN = ("SQLITE_BUSY", "SQLITE_BUSY_RECOVERY", "SQLITE_LOCKED")
 _LOOK_AGAIN_S = 0.005
 _BROKEN = ("SQLITE_NOTADB", "SQLITE_CORRUPT")
+_NO_SAVEPOINT = "no such savepoint"
 
 
 def library() -> ModuleType:
@@ -129,8 +130,15 @@ class Sqlite(Dialect):
         return sqlite.insert(table)
 
     def told(self, error: DBAPIError) -> str:
-        """SQLite names tables and columns, never values."""
-        return str(error.orig)
+        """SQLite names tables and columns, never values.
+
+        A full disk takes a whole transaction back, so that its savepoint is missed next: what was
+        wrong first is told.
+        """
+        said: BaseException | None = error.orig
+        while said is not None and str(said).startswith(_NO_SAVEPOINT):
+            said = said.__context__
+        return str(getattr(said, "orig", said))
 
     def meaning(self, url: URL, error: DBAPIError) -> PerdureError | None:
         """A file may also be none of SQLite's, or damaged."""
