@@ -81,7 +81,9 @@ def titles():
     for tree in TREES:
         for call in ast.walk(tree):
             if isinstance(call, ast.Call) and ast.unparse(call.func) == "_table":
-                yield from (one.elts[0].value for one in call.args if isinstance(one, ast.Tuple))
+                yield from (
+                    ast.literal_eval(one)[0] for one in call.args if isinstance(one, ast.Tuple)
+                )
 
 
 def places(template):
@@ -148,7 +150,7 @@ def test_jobs_and_what_failed_in_them_are_told_in_chinese(chinese, perdure, monk
     assert "下次重试" in listed.out
     assert "misconfigured: PERDURE_LLM_API_KEY: 配置无法使用。" in listed.out
     assert "拒绝了密钥（HTTP 401）。" in listed.out
-    number = re.search(r"^(\d+) ", listed.out, re.MULTILINE)[1]
+    number = listed.out.splitlines()[1].split()[0]
     assert chinese("jobs", "retry", number).out == "1 个任务中已重试 1 个。\n"
     assert chinese("jobs", "drop", number).out == "1 个任务中已丢弃 1 个。\n"
     assert "这里没有这一项。" in chinese("jobs", "drop", number).err

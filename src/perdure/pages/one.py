@@ -60,14 +60,11 @@ def edited(view: Person, item_id: str, form: Sent) -> Response:
         if not view.partial:
             raise
         now = items.get(view.scope, item_id)
-        key = "duplicate" if isinstance(wrong, Duplicate) else ""
-        sentence = (
-            view.say(key) if key else outside(wrong, status_of(type(wrong)), spoken(view.request))
-        )
+        status, known = status_of(type(wrong)), isinstance(wrong, Duplicate)
+        told = view.say("duplicate") if known else outside(wrong, status, spoken(view.request))
         return _form(
-            view, now, content, form["kind"], wrong=sentence, status=status_of(type(wrong)),
-            shown=form["shown"],
-        )  # fmt: skip
+            view, now, content, form["kind"], wrong=told, status=status, shown=form["shown"]
+        )
     if not view.partial:
         return view.go("memory")
     return view.html("_row.html", item=item, focus="edit")

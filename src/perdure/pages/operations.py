@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from perdure.errors import Rejected
+from perdure.errors import Rejected, retold
 from perdure.pages.charts import bars
 from perdure.pages.page import PREFIX, Looks, Mends, PageRoute, Sent, View, spoken
 from perdure.serve import admin
@@ -41,6 +41,7 @@ def overview(
             ("cost", bars(meter.split("model_cost", "purpose"))),
         ),
         rates=view.memory.metrics.summary(),
+        told=lambda written: retold(written, spoken(view.request)),
         may_mend=Permission.JOBS_WRITE in view.who.permissions,
     )
 
