@@ -138,6 +138,7 @@ class ConsolidatePolicy(Group):
     cooldown_s: int = 86_400  # and so long since the last time
     content_chars: int = 120  # a longer merged statement gives that merge up
     shown_tokens: int = 12_000  # of one group; what was confirmed longest ago is shown first
+    halvings: int = 3  # so often a group is halved that is too long for the model
     new_words: int = 2  # that a merged statement may have beyond those of its sources
     max_removals: int = 20  # memories of one group that leave in one run
     undo_s: int = 30 * 86_400  # so long it can be undone

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from perdure.control.cleanup import scrub
-from perdure.errors import LimitReached, ModelUnavailable, NotFound, Rejected
+from perdure.errors import LimitReached, ModelUnavailable, NotFound, Rejected, TooLarge
 from perdure.learn.operations import operations
 from perdure.learn.shown import Numbering
 from perdure.models.chat import OpenAIChat
@@ -17,7 +17,7 @@ from perdure.models.endpoint import Patience
 from perdure.policy import ASSISTANT, TEAM, ConsolidatePolicy
 from perdure.ports import Reply
 from perdure.testing.model_server import ModelServer
-from perdure.testing.replies import failing
+from perdure.testing.replies import ModelReply, failing
 from perdure.testing.samples import memory as row_of
 from perdure.types import (
     JobState,
@@ -453,6 +453,95 @@ def test_a_reply_that_cannot_be_read_changes_nothing_and_starts_no_cooldown(ann,
     assert job.state is JobState.FAILED
     assert ann.memories() == list(TEA)
     assert consolidated(ann) is None
+
+
+# ── a group that is too long for the model ───────────────────────────────────────────────────────
+
+
+def too_long_over(most, asked, reply=lambda known: ops()):
+    """A model that takes so many memories at once, and refuses more as real endpoints do."""
+
+    def answer(request):
+        known = json.loads(request.body["messages"][1]["content"])["memories"]
+        asked.append(list(known.values()))
+        return ModelReply(status=413) if len(known) > most else reply(known)
+
+    return answer
+
+
+def tidied(world, rule):
+    """What a worker makes of the promises with a model behind HTTP; and the last job."""
+    with ModelServer(rule=rule) as server:
+        patience = Patience(tries=1)
+        world.chat = OpenAIChat(server.base_url, None, "m", meter=world.meter, patience=patience)
+        world.works(JobType.CONSOLIDATE, world.consolidator)
+        world.chat.close()
+    return promised(world)[-1]
+
+
+@pytest.mark.spec("3.7")
+def test_a_group_that_is_too_long_for_the_model_is_tidied_up_in_halves(ann):
+    """The halves are those that were confirmed longest ago, and the rest."""
+    boats = [f"Owns boat {letter}" for letter in "ABCDEFGH"]
+    ann.policy = replace(ann.policy, consolidate=SOON.but(user_target=7))
+    knows(ann, *boats)
+    asked: list[list[str]] = []
+
+    def merge(known):
+        one, two, *_ = known.values()
+        return ops(("merge", [1, 2], f"{one} and {two.removeprefix('Owns ')}"))
+
+    job = tidied(ann, too_long_over(4, asked, merge))
+
+    assert job.state is JobState.SUCCESS
+    assert asked == [boats, boats[:4], boats[4:]]
+    assert sorted(ann.memories()) == [
+        "Owns boat A and boat B", "Owns boat C", "Owns boat D",
+        "Owns boat E and boat F", "Owns boat G", "Owns boat H",
+    ]  # fmt: skip
+    assert consolidated(ann) is not None
+
+
+def test_halves_share_one_cap_on_what_leaves(ann):
+    boats = [f"Owns boat {letter}" for letter in "ABCDEFGH"]
+    ann.policy = replace(ann.policy, consolidate=SOON.but(user_target=7, max_removals=3))
+    knows(ann, *boats)
+
+    def merge(known):
+        one, two, *_ = known.values()
+        return ops(("merge", [1, 2], f"{one} and {two.removeprefix('Owns ')}"))
+
+    job = tidied(ann, too_long_over(4, [], merge))
+
+    assert len(ann.memories()) == 7
+    assert job.result["spared"] == [Reason.TOO_MANY_ITEMS]
+
+
+@pytest.mark.spec("3.7", "5")
+def test_a_group_that_is_too_long_in_every_part_is_given_up_and_its_job_says_so(ann):
+    """It is no dead job, nothing changes, and no cooldown starts."""
+    knows(ann, *TEA, "Bakes bread")
+    before = ann.rows()
+    asked: list[list[str]] = []
+
+    job = tidied(ann, too_long_over(0, asked))
+
+    assert (job.state, job.result) == (
+        JobState.SUCCESS, {"skipped": Reason.TOO_LONG, "gave_up": "too_large"},
+    )  # fmt: skip
+    assert [len(known) for known in asked] == [4, 2]
+    assert (ann.rows(), consolidated(ann)) == (before, None)
+    assert ann.meter.read("memory_consolidation_fail") == 1
+
+
+def test_whoever_tidies_up_by_hand_hears_that_a_group_was_too_long(ann):
+    knows(ann, *TEA)
+    ann.answers(TooLarge())
+
+    done = ann.consolidator.run(ANN, dry_run=False)
+
+    assert (done.failed, done.merges) == (("too_large",), ())
+    assert ann.memories() == list(TEA)
 
 
 # ── by hand: preview, run, undo ──────────────────────────────────────────────────────────────────

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 
@@ -14,9 +15,12 @@ from perdure.errors import (
     ReplyUnusable,
     TooLarge,
 )
+from perdure.models.chat import OpenAIChat
 from perdure.policy import ASSISTANT
 from perdure.ports import Reply
 from perdure.testing.fakes import WordEmbedder
+from perdure.testing.model_server import ModelServer
+from perdure.testing.replies import ModelReply
 from perdure.types import Action, JobType, Message, Reason, Role, Scope, Source, Status
 
 ANN = Scope(user="ann")
@@ -359,6 +363,35 @@ def test_a_half_may_not_name_what_only_the_other_half_was_shown(ann):
 
     assert reasons(told) == [Reason.UNKNOWN_REFERENCE]
     assert sorted(ann.memories()) == ["Lives in Oslo", "Owns two kayaks"]
+
+
+@pytest.mark.spec("3.4")
+@pytest.mark.parametrize(
+    "refusal",
+    [ModelReply(status=413), ModelReply(status=400, content="maximum context length is 4096")],
+)
+def test_where_one_statement_is_too_long_to_decide_on_the_nearer_neighbours_are_shown(ann, refusal):
+    """The real fault: an endpoint that refuses what it cannot take."""
+    ann.policy = ann.policy.but(decide=ann.policy.decide.but(neighbour_floor=0.0))
+    knows(ann, "Owns a red boat", "Owns a blue boat", "Owns a green boat", "Owns a white boat")
+    known = []
+
+    def answer(request):
+        asked = json.loads(request.body["messages"][1]["content"])
+        if "statements" not in asked:
+            return facts("Owns a red boat in Oslo")
+        known.append(list(asked["memories"].values()))
+        update = decided((1, "UPDATE", 1, "Owns a red boat in Oslo"))
+        return refusal if len(known[-1]) > 1 else update
+
+    with ModelServer(rule=answer) as server:
+        ann.chat = OpenAIChat(server.base_url, None, "m", meter=ann.meter)
+        ann.says("I own a red boat in Oslo.")
+        ann.chat.close()
+
+    assert [len(shown) for shown in known] == [4, 2, 1]
+    assert "Owns a red boat in Oslo" in ann.memories()
+    assert len(ann.memories()) == 4
 
 
 def test_one_statement_that_is_too_long_to_decide_on_is_not_halved_for_ever(ann):

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from perdure import text
-from perdure.errors import Misconfigured, ModelUnavailable, Rejected, ReplyCutOff, ReplyUnusable
+from perdure.errors import (
+    Misconfigured,
+    ModelUnavailable,
+    Rejected,
+    ReplyCutOff,
+    ReplyUnusable,
+    TooLarge,
+)
 from perdure.jobs.job import Effect
 from perdure.learn import outcome
+from perdure.learn.extract import Ask
 from perdure.learn.gate import switched_off
 from perdure.learn.groups import BINDINGS, MERGEABLE, Group, cooling
 from perdure.learn.merging import Merging
@@ -66,7 +74,9 @@ class Consolidator:
         """Read and think about one group; the effect writes and starts the cooldown.
 
         A reply that cannot be read, or a model that does not answer, changes nothing and starts no
-        cooldown; the job is tried again as jobs are, and no turn promises it anew meanwhile.
+        cooldown; the job is tried again as jobs are, and no turn promises it anew meanwhile. A
+        group that is too long for the model in its smallest parts, too, is given up, and the job
+        says so.
 
         Raises:
             Rejected: the payload is none of ours.
@@ -85,6 +95,9 @@ class Consolidator:
         except (ReplyUnusable, ModelUnavailable):
             self.meter.count("memory_consolidation_fail")
             raise
+        except TooLarge as error:
+            self.meter.count("memory_consolidation_fail")
+            return partial(_leave, outcome.gave_up(error, Reason.TOO_LONG))
         return partial(self._effect, run, found)
 
     def run(self, scope: Scope, *, dry_run: bool) -> Consolidation:
@@ -108,7 +121,7 @@ class Consolidator:
             run = Run(done.run, group, policy)
             try:
                 found = self._found(run)
-            except (ReplyUnusable, ModelUnavailable) as error:
+            except (ReplyUnusable, ModelUnavailable, TooLarge) as error:
                 done = replace(done, failed=(*done.failed, error.code))
                 continue
             if not dry_run:
@@ -145,10 +158,7 @@ class Consolidator:
         )  # fmt: skip
         if ask is None or len(shown.rows) < _FEWEST:
             return Operations()
-        reply = ask(_question(shown, run))
-        if reply.cut_off:
-            raise ReplyCutOff
-        return operations(extract_json(reply.text), shown, run.policy.consolidate)
+        return _asked(ask, shown.rows, run, run.policy.consolidate.halvings)
 
     def _write(self, run: Run, found: Operations, tx: Transaction) -> Operations:
         """Write what still holds, and start the cooldown."""
@@ -189,6 +199,37 @@ class Consolidator:
             "dropped": [drop.item.id for drop in done.drops],
             "spared": [spared.reason.value for spared in done.spared],
         }
+
+
+def _asked(ask: Ask, rows: Sequence[MemoryItem], run: Run, halvings: int) -> Operations:
+    """What the model proposes; of a group that is too long for it, for each half by itself.
+
+    Raises:
+        TooLarge: the question is too long, however few the memories.
+        ReplyUnusable: a reply cannot be read.
+        ModelUnavailable: the model does not answer.
+    """
+    try:
+        return _read(ask, Numbering(tuple(rows)), run)
+    except (ReplyCutOff, TooLarge):
+        if not halvings or len(rows) < 2 * _FEWEST:
+            raise
+    middle = len(rows) // 2
+    first = _asked(ask, rows[:middle], run, halvings - 1)
+    left = run.policy.consolidate.max_removals - first.removals
+    rest = replace(
+        run,
+        policy=run.policy.but(consolidate=run.policy.consolidate.but(max_removals=left)),
+    )
+    return first.beside(_asked(ask, rows[middle:], rest, halvings - 1))
+
+
+def _read(ask: Ask, shown: Numbering[MemoryItem], run: Run) -> Operations:
+    """What one call proposes for these memories."""
+    reply = ask(_question(shown, run))
+    if reply.cut_off:
+        raise ReplyCutOff
+    return operations(extract_json(reply.text), shown, run.policy.consolidate)
 
 
 def _question(shown: Numbering[MemoryItem], run: Run) -> Question:

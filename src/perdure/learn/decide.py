@@ -77,7 +77,8 @@ def compare(
     """Ask once what all candidates with a neighbour do to their neighbours; else ask nothing.
 
     A candidate without a neighbour is new. Where the question is longer than the model can take, or
-    its reply is cut off, each half of the candidates is asked about.
+    its reply is cut off, each half of the candidates is asked about; of a single one the nearer
+    half of its neighbours is shown.
 
     Args:
         ask: asks the model.
@@ -86,7 +87,7 @@ def compare(
         halvings: how often the candidates may still be halved.
 
     Raises:
-        TooLarge: the question is too long, however few the candidates.
+        TooLarge: the question is too long, however few the candidates and their neighbours.
         ReplyUnusable: the reply cannot be read; nothing may be stored then.
         ModelUnavailable: as the chat model raises it.
     """
@@ -99,11 +100,17 @@ def compare(
     try:
         found = _compared(ask, met, policy)
     except (ReplyCutOff, TooLarge):
-        if not middle or not left:
+        halves = (met[:middle], met[middle:]) if middle else _nearer(met[0])
+        if not halves or not left:
             raise
-        halves = (met[:middle], met[middle:])
         found = _joined([compare(ask, half, policy, left - 1) for half in halves])
     return replace(found, proposals=(*found.proposals, *new))
+
+
+def _nearer(one: Near) -> tuple[list[Near], ...]:
+    """The same candidate with fewer neighbours; nothing where it has one only."""
+    most = len(one.neighbours) // 2
+    return ([replace(one, neighbours=one.neighbours[:most])],) if most else ()
 
 
 def _compared(ask: Ask, met: Sequence[Near], policy: Policy) -> Compared:

@@ -32,6 +32,14 @@ class Operations:
         """How many memories leave."""
         return sum(len(merge.sources) for merge in self.merges) + len(self.drops)
 
+    def beside(self, other: Operations) -> Operations:
+        """These and those: of two parts of one group."""
+        return Operations(
+            merges=[*self.merges, *other.merges],
+            drops=[*self.drops, *other.drops],
+            spared=[*self.spared, *other.spared],
+        )
+
 
 def operations(parsed: Json, shown: Numbering[MemoryItem], policy: ConsolidatePolicy) -> Operations:
     """The operations of a reply that hold; what it does not name is kept.

@@ -58,9 +58,9 @@ def skipped(reason: Reason) -> dict[str, Any]:
     return {"skipped": reason.value}
 
 
-def gave_up(error: PerdureError) -> dict[str, Any]:
-    """The result of a job whose model answered with nothing that can be read: no success."""
-    return {**skipped(Reason.REPLY_UNUSABLE), "gave_up": error.code}
+def gave_up(error: PerdureError, reason: Reason = Reason.REPLY_UNUSABLE) -> dict[str, Any]:
+    """The result of a job whose model gave nothing that can be used: no success."""
+    return {**skipped(reason), "gave_up": error.code}
 
 
 _STATES: Mapping[JobState, ReceiptState] = {
