@@ -196,6 +196,20 @@ def public(folder: Path) -> dict[str, Any]:
     return report
 
 
+def table(name: str, path: Path, show: str | None) -> dict[str, Any]:
+    """The figures of one file by split, printed; with what went wrong where that is asked for."""
+    tallies = measured(path)
+    figures: dict[str, Any] = {split: tally.figures() for split, tally in tallies.items()}
+    for split, row in figures.items():
+        print(
+            f"{name:5} {split:5}{row['turns']:6}{row['statements']:6}{row['precision']:11.3f}"
+            f"{row['recall']:8.3f}{row['f1']:7.3f}{row['kind']:7.3f}"
+        )
+    if show:
+        print("\n".join(tallies[show].remarks))
+    return figures
+
+
 def main() -> int:
     """Print a table; 1 if the held half is below what is promised."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -211,19 +225,12 @@ def main() -> int:
     print(f"{'':10}{'turns':>7}{'keep':>6}{'precision':>11}{'recall':>8}{'f1':>7}{'kind':>7}")
     for language in ("en", "zh"):
         path = HERE / f"{language}.jsonl"
-        tallies = measured(path)
-        report[language] = {split: tally.figures() for split, tally in tallies.items()}
-        for split, row in report[language].items():
-            print(
-                f"{language} {split:7}{row['turns']:7}{row['statements']:6}{row['precision']:11.3f}"
-                f"{row['recall']:8.3f}{row['f1']:7.3f}{row['kind']:7.3f}"
-            )
+        report[language] = table(language, path, options.show)
         held = report[language]["held"]
         fine = fine and held["precision"] >= PRECISION and held["recall"] >= RECALL
         report[language]["sentences_per_second"] = speed(path, 0.2 if options.quick else 2.0)
         print(f"{language} {report[language]['sentences_per_second']} sentences a second")
-        if options.show:
-            print("\n".join(tallies[options.show].remarks))
+    report["zh plans"] = table("plans", HERE / "plans.jsonl", options.show)
     if options.data:
         report["public"] = public(options.data)
         print(json.dumps(report["public"], indent=1))

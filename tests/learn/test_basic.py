@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 import sys
 import time
@@ -161,6 +162,57 @@ def test_health_money_and_documents_are_delicate_and_contacts_a_little(said, lev
     assert candidate.sensitivity == level
 
 
+@pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        ("我打算换个手机。", "打算换个手机"),
+        ("我准备考公务员", "准备考公务员"),
+        ("我正准备考雅思", "正准备考雅思"),
+        ("下周要去上海出差。", "2026年11月30日那周要去上海出差"),
+        ("下下周三我要出差。", "2026年12月9日要出差"),
+        ("大后天我要去体检", "2026年11月29日要去体检"),
+        ("月底要交房租。", "2026年11月底要交房租"),
+        ("我年底要结婚了", "2026年底要结婚了"),
+        ("两周后我要搬家", "2026年12月7日那周要搬家"),
+        ("准备下个月搬去深圳", "准备2026年12月搬去深圳"),
+        ("我儿子九月要上小学了", "儿子2027年9月要上小学了"),
+    ],
+)
+def test_a_chinese_plan_is_kept_also_without_a_subject(said, content):
+    assert kept(said) == [(content, TODO)]
+
+
+def test_chinese_plans_are_heard_and_what_only_looks_like_one_is_not():
+    """Of 42 plans and 26 near misses half were not looked at while the rules were written."""
+    bench = runpy.run_path(str(BENCH))
+    tallies = bench["measured"](BENCH.with_name("plans.jsonl"))
+
+    for tally in tallies.values():
+        figures = tally.figures()
+        assert (figures["precision"], figures["recall"]) >= (0.85, 0.85), tally.remarks
+        assert figures["recall"] >= 0.85, tally.remarks
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("My wife speaks it and", []),
+        ("I like tea and", ["Likes tea"]),
+        ("I live in Oslo (the", ["Lives in Oslo"]),
+        ("I'm allergic", []),
+        ("I own the", []),
+        ("I love the friends I have", ["Loves the friends they have"]),
+        ("我喜欢喝茶和", ["喜欢喝茶"]),
+        ("我住在杭州，但是", ["住在杭州"]),
+        ("我不吃", []),
+        ("我打算把", []),
+        ("我住在卑尔根（就在", ["住在卑尔根"]),
+    ],
+)
+def test_half_a_sentence_is_completed_or_left(said, expected):
+    assert [content for content, _ in kept(said)] == expected
+
+
 # ── what is refused ──────────────────────────────────────────────────────────────────────────────
 
 
@@ -252,6 +304,14 @@ def test_a_statement_said_twice_is_proposed_once_with_the_message_it_came_from()
         ("in May", "in May 2027", "in May 2026", "in May"),
         ("since May", "since May 2026", "since May 2026", "since May 2026"),
         ("in two weeks", *("in the week of 2026-12-07",) * 3),
+        ("the day after tomorrow", *("on 2026-11-28",) * 3),
+        ("this Friday", *("on 2026-11-27",) * 3),
+        ("this Wednesday", "on 2026-12-02", *("on 2026-11-25",) * 2),
+        ("the Friday after next", *("on 2026-12-11",) * 3),
+        ("the week after next", *("in the week of 2026-12-07",) * 3),
+        ("by the end of the month", "by the end of November 2026",
+         *("by the end of the month",) * 2),
+        ("at the end of this year", *("at the end of 2026",) * 3),
         ("last month", *("in October 2026",) * 3),
         ("29 February", "29 February", "29 February", "29 February"),
         ("31 April 2027", *("31 April 2027",) * 3),
@@ -273,6 +333,15 @@ def test_english_days_point_where_the_sentence_points(said, ahead, behind, lasti
         ("三月五号", "2027年3月5日", "2026年3月5日", "三月五号"),
         ("下个月五号", *("2026年12月5日",) * 3),
         ("去年", *("2025年",) * 3),
+        ("大后天", *("2026年11月29日",) * 3),
+        ("这周五", *("2026年11月27日",) * 3),
+        ("下下周三", *("2026年12月9日",) * 3),
+        ("两周后", *("2026年12月7日那周",) * 3),
+        ("月底", "2026年11月底", "2026年11月底", "月底"),
+        ("下个月底", *("2026年12月底",) * 3),
+        ("每个月底", *("每个月底",) * 3),
+        ("年底", "2026年底", "2025年底", "年底"),
+        ("年初", "2027年初", "2025年初", "年初"),
         ("以后天天", *("以后天天",) * 3),
     ],
 )
@@ -340,11 +409,11 @@ def test_the_last_year_of_the_calendar_is_followed_by_none(year, expected):
     "piece", ["“", "I, ", "我，", "my a ", "'a", "<a>", "I never the ", "I am a. "]
 )
 def test_a_hundred_thousand_characters_are_read_in_seconds(piece):
-    begin = time.perf_counter()
+    begin = time.thread_time()
 
     learnt(piece * (100_000 // len(piece)))
 
-    assert time.perf_counter() - begin < 15
+    assert time.thread_time() - begin < 15
 
 
 def test_the_half_that_was_not_looked_at_reaches_what_is_promised():

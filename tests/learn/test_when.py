@@ -35,6 +35,9 @@ def dated(line):
         ("下个月要去泉州看展", "2023年6月要去泉州看展"),
         ("上周去了雷克雅未克", "2023年5月15日那周去了雷克雅未克"),
         ("Flew to Reykjavik in the week of 15 May 2023",) * 2,
+        ("Starts the Friday after next", "Starts on 2023-06-09"),
+        ("两周后去泉州", "2023年6月5日那周去泉州"),
+        ("每个月底去泉州",) * 2,
         ("Starts on 2023-05-25",) * 2,
         ("Works on Mondays",) * 2,
     ],
@@ -49,6 +52,8 @@ def test_a_plan_ends_after_its_day_and_nothing_else_does(dated):
     until = datetime(2023, 12, 24, tzinfo=UTC)
 
     assert timedelta(1) < plan.expires_at - THEN < timedelta(4)
+    assert dated("月底要交房租", Kind.TODO_HINT).content == "2023年5月底要交房租"
+    assert dated("月底要交房租", Kind.TODO_HINT).expires_at == datetime(2023, 6, 2, tzinfo=UTC)
     assert dated("Starts at the bakery tomorrow").expires_at is None
     assert dated("Flew home yesterday", Kind.TODO_HINT).expires_at is None
     assert dated("Starts tomorrow", Kind.TODO_HINT, expires_at=until).expires_at == until

@@ -13,8 +13,10 @@ from perdure.types import Candidate, Kind, Utterance
 _RELATIVE = re.compile(
     r"""\b(?:today|tonight|tomorrow|yesterday|(?:last|next|this|coming)\ (?:\w+day|week|weekend
     |month|year|spring|summer|autumn|fall|winter)
-    |in\ (?!the\b)\w+\ (?:days?|weeks?|months?)|\w+\ ago)\b
-    | [今明昨后前][天日晚早] | [上下这本]+个?(?:周|星期|礼拜|月) | [今明去后前]年""",
+    |in\ (?!the\b)\w+\ (?:days?|weeks?|months?)|\w+\ ago|\w+\ after\ next
+    |the\ end\ of\ (?:the|this|next|last)\ (?:week|month|year))\b
+    | [今明昨后前][天日晚早] | [上下这本]+个?(?:周|星期|礼拜|月) | [今明去后前]年
+    | (?<![每个])[月年][底末初] | \w(?:天|周|星期|礼拜|个月|年)[以之]?[后前]""",
     re.IGNORECASE | re.VERBOSE,
 )
 """Words that mean another day tomorrow."""
@@ -37,7 +39,7 @@ def _timed(candidate: Candidate, times: dict[str, datetime], last: datetime | No
     if at is None or not candidate.content:
         return candidate
     relative = _RELATIVE.search(candidate.content) is not None
-    found = dated(candidate.content, at.date())
+    found = dated(candidate.content, at.date(), ahead=candidate.kind is Kind.TODO_HINT)
     expires = candidate.expires_at
     if candidate.kind is Kind.TODO_HINT and expires is None and found.last is not None:
         expires = end_of(found.last) if found.last > at.date() else None

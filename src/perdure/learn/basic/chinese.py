@@ -108,6 +108,8 @@ OF_CLAUSE = (
         Reason.PASSING,
         _re(r"以前(?!一样)|过去(?!了)|{LONG_AGO}|[住养用拉弹学吃]过(?!敏)"),
     ),
+    # 我本来打算去的
+    (Reason.PASSING, _re(r"(本来|原先|之前|当初)就?(打算|想|要|准备|计划)")),
     # 我今天好累: of this moment, unless something happened that lasts
     (Reason.PASSING, _re(r"^(?!.*{EVENT}).*({MOMENT}|今天(?!起|开始))")),
     # 帮我改一下, 我在试着, 一直报错: a task of this conversation

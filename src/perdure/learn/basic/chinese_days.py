@@ -26,6 +26,9 @@ AWAY = {
 }  # fmt: skip
 UNITS = {"天": "day", "周": "week", "星期": "week", "礼拜": "week", "月": "month", "年": "year"}
 
+EDGE = 7
+"""Days before its end in which a month or a year counts as ended."""
+
 _N = r"(?:\d{1,3}|[一二两三四五六七八九十]{1,3})"
 _WEEK = r"(?:周|星期|礼拜)"
 _DAY = rf"(?:(?P<day>{_N})[号日])?"
@@ -33,7 +36,7 @@ _OF_WEEK = r"(?P<weekday>[一二三四五六日天末])"
 _PART = r"(?P<part>早上?|晚上?|上午|下午|中午|凌晨|夜里)?"
 
 
-def _number(text: str) -> int:
+def number(text: str) -> int:
     """一 to 九十九, or digits."""
     if text.isdecimal():
         return int(text)
@@ -45,8 +48,8 @@ def _number(text: str) -> int:
 def _read_calendar(match: Match, today: date, tense: Tense) -> Span | None:
     """五月, 5月3号, 明年三月, 下个月五号, 2027年3月5日."""
     groups = match.groupdict()
-    day = _number(groups["day"]) if groups.get("day") else None
-    month = _number(groups["month"]) if groups.get("month") else None
+    day = number(groups["day"]) if groups.get("day") else None
+    month = number(groups["month"]) if groups.get("month") else None
     if groups.get("y"):
         return on_calendar(int(groups["y"]), month or 1, day)
     if groups.get("which"):  # a month relative to this one
@@ -69,6 +72,19 @@ def _read_weekday(match: Match, today: date, tense: Tense) -> Span | None:
         return around(today, "week", AWAY[which or "本"])
     weekday = 6 if word in "日天" else HAN[word] - 1
     return weekday_of(today, weekday, AWAY[which]) if which else weekday_near(today, weekday, tense)
+
+
+def _read_edge(match: Match, today: date, tense: Tense) -> Span | None:
+    """月底, 年底, 年初 of no named month or year; neither way: it comes every time."""
+    unit, begin = ("month", "year")[match["unit"] == "年"], match["edge"] == "初"
+    if tense is Tense.LASTING:
+        return None
+    this = around(today, unit, 0)
+    if this is None:
+        return None
+    over = (this.last - today).days > EDGE if tense is Tense.BEHIND else begin
+    step = (-1 if tense is Tense.BEHIND else 1) if over else 0
+    return around(today, unit, step)
 
 
 READINGS: tuple[tuple[regex.Pattern[str], Reading], ...] = (
@@ -108,13 +124,20 @@ READINGS: tuple[tuple[regex.Pattern[str], Reading], ...] = (
         regex.compile(rf"(?P<year>前|去|今|明|后)年(?:的?(?P<month>{_N})月份?{_DAY})?"),
         _read_calendar,
     ),
+    # 月底, 年底: the next or the last one; not 每个月底
+    (
+        regex.compile(
+            r"(?<![每个上下这本今明去后前\d一二三四五六七八九十])(?P<unit>[月年])(?=(?P<edge>[底末初]))"
+        ),
+        _read_edge,
+    ),
     # 两周后, 三个月前
     (
         regex.compile(
             rf"(?P<n>{_N})个?(?P<unit>天|周|星期|礼拜|月|年)(?:以|之)?(?P<way>后|前)(?!天)"
         ),
         lambda m, today, _tense: around(
-            today, UNITS[m["unit"]], _number(m["n"]) * (1 if m["way"] == "后" else -1)
+            today, UNITS[m["unit"]], number(m["n"]) * (1 if m["way"] == "后" else -1)
         ),
     ),
     # 五月, 5月3号: the next or the last one

@@ -33,6 +33,17 @@ RULES = (
     _says(Kind.PREFERENCE, r"[^，不]{0,10}?(一般|通常|总是|都|只)会?[选挑][^，择了]"),
     # 吃素, 对坚果过敏
     _says(Kind.CONSTRAINT, r"[^，]{0,12}?{DIET}"),
+    # 现在吃鱼了, 又喝咖啡了: it was not so before
+    _says(
+        Kind.FACT,
+        r"(?<=(现在|又|重新|开始))(也|能|可以|敢|肯|开始)*[吃喝抽](?!{MEAL})[^，]{1,8}了",
+        Tense.LASTING,
+    ),
+    # 不学法语了, 不再弹琴: it was so before
+    _says(
+        Kind.FACT,
+        r"不(再|怎么)?[学练弹拉养抽](?!会|到|好|完|得|起)[^，]{1,8}了|不再(?!喜欢|说|问)[^，]{2,}",
+    ),
     # 五月戒烟了
     _says(Kind.CONSTRAINT, r"[^，想要会打准不我]{0,10}?戒(烟|酒|糖|咖啡|奶|了|掉)", Tense.BEHIND),
     # 晚上十点以后不看消息
@@ -47,6 +58,12 @@ RULES = (
         Kind.TODO_HINT,
         r"(打算|计划|准备(?!好)|目标是|想|想要|要)(去|在|把|跟|和|给|到|于)?[^，]{0,10}?"
         r"{GOAL}(.|(?<![学考跑当练戒养搬生]))",
+        Tense.AHEAD,
+    ),
+    # 打算换个手机, 正准备考雅思; not 打算睡了, 准备重构这段代码
+    _says(
+        Kind.TODO_HINT,
+        r"(正|在)?(打算|计划|准备(?!好|了|就绪|工作)|决定)(?!.*({PASSING_PLAN}|{FOR_NOW}))[^，]{2,}",
         Tense.AHEAD,
     ),
     # 上个月搬到卑尔根了: it happened and still holds
@@ -98,7 +115,7 @@ RULES = (
     _says(
         Kind.FACT,
         r"会(说|讲|弹|拉|吹|开车|游泳|写|唱|跳|画|做饭|编程|骑|修|打(?!电话|车|给)|下棋)"
-        r"|(正?在|自)学(?!校|习一下|一下)|懂(?!了|你|得)|(说|讲)(?!过|一下|个|了|句)[^，]{0,4}([文语]|[东京海州川]话|方言)|精通|擅长|不会(说|开车|游泳|做饭|骑|打|下|写|喝)",
+        r"|(正?在|自)学(?!校|习一下|一下)|懂(?!了|你|得)|(说|讲)(?!过|一下|个|了|句)[^，]{0,4}([文语]|[东京海州川]话|方言)|精通|擅长|不会(说|讲|开车|游泳|做饭|骑|打|下棋|写|喝|弹|拉|吹|唱|跳|画|编程)",
     ),
     # 用 Rust 写后端, 写代码都用 Neovim; not 用这个函数
     _says(
@@ -106,6 +123,8 @@ RULES = (
         r"([^，不]{0,8}(都|主要|一直)|线上|线下|本地|后端|前端|公司|家里|工作)?(使用|用|弹|拉|骑|开)"
         r"(?!了|一下|这|那|你|到|户|来|处|意|力|心|法|会|始|玩|不|着|学|发)(?!.*得)[^，]{2,}",
     ),
+    # 坐地铁上班
+    _says(Kind.FACT, r"([坐搭乘骑开][^，了]{1,6}?|走路|步行)[去来]?(上下班|上班|上学|通勤)"),
     # 出行靠轮椅, 上班坐地铁
     _says(Kind.FACT, r"(出行|出门|上下班|通勤|上班|上学)[^，]{0,4}?[靠坐骑开走用](?!了)"),
     # 烤面包, 种菜: small things people do
@@ -118,6 +137,12 @@ RULES = (
 )
 # A day to come and one of the verbs of planning.
 PLAN = _re(r"^(?!.*({PASSING_PLAN}|{HABIT}|总是|每|[去看吃买做]了|了趟|过了)).*{PLANNED}")
+
+# 下周要去上海出差: whoever says so speaks of themselves; not 明天要下雨.
+NOBODY = _re(
+    r"^(?P<lead>(从)?{DAY_TO_COME}[^，我你他她它]{0,6}?)?(还|都|也|就)?(要|得|必须|准备(?!好)|打算|计划)"
+    r"(?!{NO_PERSON}|{PRONOUN}|{YOU}|怎么|什么|不要|做什么)[^，]{2,}$"
+)
 
 SELF = _re(r"^(?P<lead>{LEAD})?{SELF}(?!的|们|家?里?的?({KIN}|{STRANGER})|班)(?P<said>[^，].*)$")
 # 我老婆, 我们家的猫, 家里的狗
@@ -151,6 +176,7 @@ def statement(clause: str, today: date) -> Statement | None:
         or _of_thing(text, today)
         or _of_kin(text, today)
         or _of_self(text, today)
+        or _of_nobody(text, today)
     )
 
 
@@ -169,6 +195,14 @@ def _of_project(text: str) -> Statement | None:
 def _of_self(text: str, today: date) -> Statement | None:
     match = SELF.match(text)
     return match and _said(match["lead"] or "", match["said"], today, None)
+
+
+def _of_nobody(text: str, today: date) -> Statement | None:
+    """A plan with a day to come that names no subject."""
+    plan = _planned(text, today) if NOBODY.match(text) else None
+    if plan is None:
+        return None
+    return Statement(content=neutral(plan.text), kind=Kind.TODO_HINT, until=plan.last)
 
 
 def _of_kin(text: str, today: date) -> Statement | None:

@@ -69,6 +69,10 @@ LIMIT = words("""
     吃不了, 喝不了, 从不, 从来不, 绝不, 永远不, 再也不, 坚决不, 一律不, 只吃, 只喝, 只接受, 只能在,
     不接受, 不坐飞机, 不开车, 不熬夜, 不加班
 """)
+# Eaten, drunk or taken just now: no habit.
+MEAL = words(
+    "饭, 早饭, 午饭, 晚饭, 早餐, 午餐, 晚餐, 夜宵, 东西, 药, 点, 个, 口, 了, 完, 饱, 多, 太, 水"
+)
 # What happened and still holds.
 EVENT = words("""
     搬到, 搬去, 搬来, 搬进, 搬回, 搬家, 换成, 换到, 换了工作, 换了家, 换工作, 辞职, 辞了, 离职,
@@ -91,6 +95,18 @@ PLANNED = words("""
 # Plans that only this conversation needs.
 PASSING_PLAN = words("""
     再说, 再看, 再试, 再来, 再聊, 告诉你, 给你, 问你, 试试, 让你, 看看, 找你, 需要你, 我觉得
+""")
+# Plans of the next hour, and of the work that is on the screen.
+FOR_NOW = words("""
+    睡了, 睡觉, 吃饭, 吃早饭, 吃午饭, 吃晚饭, 洗澡, 出门, 下班, 走了, 回家了, 休息, 一下, 先看,
+    先写, 先去, 问个, 问一, 问问, 试着, 重启,
+    重构, 调试, 运行, 部署, 提交, 函数, 代码, 脚本, 接口, 文档, 报告, 周报, 邮件, 方案, 表格,
+    这个, 这段, 那个, 这篇, 这样, 那样, 去的
+""")
+# What no person plans: 明天要下雨.
+NO_PERSON = words("""
+    下雨, 下雪, 降温, 升温, 变天, 刮风, 打雷, 停电, 停水, 涨价, 降价, 更新, 发布, 上映, 开始了,
+    结束, 到了, 过年了, 有雨, 有雪, 求, 不, 多, 看情况
 """)
 # Signs of a habit.
 HABIT = words("""

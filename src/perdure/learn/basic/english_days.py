@@ -26,6 +26,7 @@ NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split
 AWAY = {
     "the day before yesterday": -2, "yesterday": -1, "last": -1, "today": 0, "this": 0,
     "tonight": 0, "tomorrow": 1, "the day after tomorrow": 2, "next": 1,
+    "after next": 2,
 }  # fmt: skip
 
 _DAY = "|".join(WEEKDAYS)
@@ -73,12 +74,25 @@ def _read_weekday(match: Match, today: date, tense: Tense) -> Span | None:
     """Read "next Friday" as the one of next week, "last Friday" as the latest that is over."""
     weekday = next(n for n, d in enumerate(WEEKDAYS) if d.startswith(match["weekday"].lower()))
     which = (match["which"] or "").lower()
+    if match["later"]:
+        return weekday_of(today, weekday, AWAY["after next"])
     if which in ("this", "next"):
-        return weekday_of(today, weekday, AWAY[which])
+        found = weekday_of(today, weekday, AWAY[which])
+        # said on a Saturday, "this Friday" of a plan is yet to come
+        over = which == "this" and tense is Tense.AHEAD and found and found.last < today
+        return weekday_near(today, weekday, tense) if over else found
     tense = {"last": Tense.BEHIND, "this coming": Tense.AHEAD, "coming": Tense.AHEAD}.get(
         which, tense
     )
     return weekday_near(today, weekday, tense)
+
+
+def _read_end(match: Match, today: date, tense: Tense) -> Span | None:
+    """Read "the end of the month"; of no named one it comes every time, but in a plan or a past."""
+    which = match["which"].lower()
+    if which == "the" and tense is not Tense.AHEAD:
+        return None
+    return around(today, match["unit"].lower(), AWAY.get(which, 0))
 
 
 READINGS: tuple[tuple[regex.Pattern[str], Reading], ...] = (
@@ -101,9 +115,22 @@ READINGS: tuple[tuple[regex.Pattern[str], Reading], ...] = (
         _en(
             r"(?<!\b(?:every|each)(?:\s+\w+)?\s+)" + _PREP
             + r"(?:(?P<which>this coming|coming|this|next|last)\s+)?"
-            + rf"(?P<weekday>{_DAY}|(?<=[st]\s){_SHORT})" + _PART
+            + rf"(?P<weekday>{_DAY}|(?<=[st]\s){_SHORT})(?P<later>\s+after\s+next)?" + _PART
         ),
         _read_weekday,
+    ),
+    # "the end of the month", "by the end of next year"
+    (
+        _en(
+            r"\b(?:(?P<prep>at|by|before|until|till|from|since|after)\s+)?the end of\s+"
+            r"(?P<which>the|this|next|last)\s+(?P<unit>week|month|year)\b"
+        ),
+        _read_end,
+    ),
+    # "the week after next"
+    (
+        _en(_PREP + r"(?P<unit>weekend|week|month|year)\s+after\s+next\b"),
+        lambda m, today, _tense: around(today, m["unit"].lower(), AWAY["after next"]),
     ),
     # "next week", "last month", "this year"
     (
@@ -153,6 +180,8 @@ def _written(match: Match, span: Span) -> str:
     if (groups.get("away") or "").lower() == "tonight":
         part = "evening"
     hour = {"": "", "night": " at night"}.get(part, f" in the {part}")
+    if " end of " in match.group():
+        return f"{prep or 'at'} the end of {bare}"
     return f"{default if prep in ('', 'on', 'in') else prep} {bare}{hour}"
 
 

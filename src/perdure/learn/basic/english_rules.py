@@ -6,7 +6,7 @@ from datetime import date
 
 from perdure.learn.basic import english_frames, english_words
 from perdure.learn.basic.dates import Dated, Tense, resolve
-from perdure.learn.basic.english_days import ENGLISH_DAYS
+from perdure.learn.basic.english_days import ENGLISH_DAYS, MONTHS
 from perdure.learn.basic.english_orders import ordered
 from perdure.learn.basic.english_wording import (
     CLOSER,
@@ -22,6 +22,7 @@ from perdure.types import Kind, Level
 _vocabulary = Vocabulary(english_words, english_frames)
 _vocabulary.name(
     NUMBER=r"{COUNT}|\d+",
+    MONTH="|".join(MONTHS),
     LASTS=r"(?!([\w-]+ ){0,2}?{PASSING_NOUN}\b)",
     TIME=r"(days?|weeks?|months?|years?|decades?)\b",
 )
@@ -44,6 +45,8 @@ RULES = (
         r"(do not (?!have)|cannot |never |no longer |can only |only |must not "
         r"|am not (allowed|able) to ){LIMIT}\b",
     ),
+    # "no longer own a dog"
+    _says(Kind.FACT, r"no longer ({LASTING} \w|{ALONE}$|have \w)"),
     # "avoid sugar", "never fly"
     _says(Kind.CONSTRAINT, r"(avoid|never) ({ADVERB} )*(?!{NO_HABIT}\b|\w+ed\b)\w"),
     # "moved to Bergen", "have adopted a dog": it happened and still holds
@@ -52,7 +55,8 @@ RULES = (
     _says(Kind.FACT, r"am (not )?({ADVERB} )*{TRAIT}\b"),
     # "am a nurse", "am the treasurer of the club"
     _says(Kind.FACT, r"am (not )?(an?|the) {LASTS}\w"),
-    # "am 34", "am Norwegian"
+    # "am 34", "am four", "am Norwegian"
+    _says(Kind.FACT, r"am {COUNT}( years old)?( now)?$"),
     _says(Kind.FACT, r"am (\d{1,3}( years old)?(?!\s*[\w%])|(?-i:\p{Lu}\p{Ll})[\w-]+)"),
     # "have two kids", "have no car", "have asthma"
     _says(Kind.FACT, r"(do not )?have ({NUMBER} {LASTS}|\w*\s*{ILLNESS}\b)"),
@@ -100,6 +104,11 @@ POINTS_AWAY = (
     _re(r"\byour(self|s)\b|^(I|we)\b.*\b(for|with|to|on) you\b"),
 )
 
+# "last month we moved": the day may stand first
+WHEN_FIRST = _re(
+    r"^(?P<when>(last|this|next) [\w-]+|yesterday|tomorrow|in {MONTH}|on \w+day),?"
+    r" (?=(I|we|my|our)\b)"
+)
 SELF = _re(r"^(I|we) (?P<said>.+)$")
 # "my wife", "our dog Biscuit", "my sister and her kids"
 MINE = _re(
@@ -111,7 +120,8 @@ THINGS = (
     _re(r"^(my|our) (?P<thing>{OWN}( [\w'-]+){0,4}?) (?P<said>(is|are)\b.+)$"),
     # "my laptop is a ThinkPad", "our flat is on the fifth floor": what stays, not "is broken"
     _re(
-        r"^(my|our) (?P<thing>(?!{PASSING_THING}\b|(\w+ )?{STRANGER}\b)([\w'-]+ ){0,4}?[\w'-]+)"
+        r"^(my|our) (?P<thing>(?!{PASSING_THING}\b|(\w+ )?{STRANGER} (is|are|has)\b)"
+        r"([\w'-]+ ){0,4}?[\w'-]+)"
         r" (?P<said>(is|are) ({ADVERB} )*(not )?(the {LASTS}|{NUMBER} {LASTS}|{STAYS} |\d"
         r"|(?-i:\p{Lu}))\w*.*"
         r"|has {NUMBER} {LASTS}\w.*"
@@ -139,6 +149,8 @@ RULE_OF_WORK = _re(r"\b(never|always|must|only|do not|does not|cannot|not allowe
 def statement(clause: str, today: date) -> Statement | None:
     """What the clause says of the person or the project, or None."""
     text = CLOSER.sub("", clause)
+    if first := WHEN_FIRST.match(text):
+        text = f"{text[first.end() :]} {first['when']}"
     if any(pattern.search(text) for pattern in POINTS_AWAY):
         return None
     return (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 
 from perdure import text
@@ -10,6 +11,7 @@ from perdure.learn import secret
 from perdure.learn.basic.dates import Dated, Tense, resolve
 from perdure.learn.basic.own_words import own_words
 from perdure.learn.basic.rules import EXPLICIT, ORDER, WEIGHTS, Clause, Grammar, Statement
+from perdure.learn.basic.whole import whole
 from perdure.learn.extract import Extracted
 from perdure.types import Candidate, Kind, Reason, Refused, Role, Utterance
 
@@ -76,9 +78,16 @@ def grammar_of(sentence: str) -> Grammar:
     return ENGLISH
 
 
-def dated(statement: str, day: date) -> Dated:
-    """The statement with days that are relative to this one resolved, and the last it names."""
-    return resolve(statement, day, Tense.LASTING, grammar_of(statement).days)
+def dated(statement: str, day: date, *, ahead: bool = False) -> Dated:
+    """The statement with days that are relative to this one resolved, and the last it names.
+
+    Args:
+        statement: any statement.
+        day: on which it was made.
+        ahead: it is a plan: a bare "Friday" or 月底 is the next one.
+    """
+    tense = Tense.AHEAD if ahead else Tense.LASTING
+    return resolve(statement, day, tense, grammar_of(statement).days)
 
 
 def _judge(
@@ -100,8 +109,9 @@ def _judge(
     statement = grammar.statement(clause.text, day)
     if statement is None and clause.explicit:
         statement = grammar.asked(clause.text, day)
-    if statement is None or not statement.content:
+    if statement is None or not (content := whole(statement.content)):
         return
+    statement = replace(statement, content=content)
     candidate = _candidate(statement, clause, one, grammar)
     over = candidate.expires_at is not None and candidate.expires_at <= at
     yield candidate, Reason.PASSING if over else None
