@@ -9,11 +9,11 @@ from typing import TypeAlias
 import numpy as np
 
 from perdure.errors import Unavailable
-from perdure.learn.basic.single import superseded
 from perdure.learn.decide import compare, decide_exact, decide_one_call
 from perdure.learn.extract import Ask
 from perdure.learn.near import Meaning, Near, read_near
 from perdure.learn.reading import Reading
+from perdure.learn.rule import decide_by_rule
 from perdure.learn.shown import Numbering, home, level_of
 from perdure.learn.weigh import Words, weigh
 from perdure.observe import Meter
@@ -91,7 +91,8 @@ class Meeting:
             exact = decide_exact(candidates, self.reading.shown, how)
             return Met(decisions=exact, shown=self.reading.shown)
         if self.ask is None:
-            return _by_rule(candidates, self.reading.active)
+            ruled = decide_by_rule(candidates, self.reading.active, self.policy)
+            return Met(decisions=ruled.decisions, refused=ruled.refused, shown=ruled.shown)
         if strategy == "one_call":
             return Met(decisions=decide_one_call(candidates), shown=self.reading.shown)
         compared = compare(self.ask, near, self.policy)
@@ -149,19 +150,3 @@ class Meeting:
         known = self.reading.active
         with self.database.read() as tx:
             return read_near(tx, self.reading.scope, fresh, known, meaning=meaning, policy=policy)
-
-
-def _by_rule(candidates: Sequence[Candidate], active: Sequence[MemoryItem]) -> Met:
-    """Without a model: a new answer where there is one only replaces the old one, nothing else."""
-    replaced = [superseded(candidate, active) for candidate in candidates]
-    shown = Numbering(tuple({row.id: row for row in replaced if row is not None}.values()))
-    numbers = {row.id: number for number, row in shown.numbered().items()}
-    return Met(
-        decisions=tuple(
-            Decision(action=Action.ADD, candidate=candidate)
-            if row is None
-            else Decision(action=Action.UPDATE, candidate=candidate, reference=numbers[row.id])
-            for candidate, row in zip(candidates, replaced, strict=True)
-        ),
-        shown=shown,
-    )

@@ -13,7 +13,7 @@ _SHORT_FORMS = (
 )
 
 
-def _plain(said: str) -> str:
+def plain(said: str) -> str:
     """Folded, with every "not" as a word of its own."""
     folded = text.normalise(said)
     for pattern, long in _SHORT_FORMS:
@@ -70,8 +70,8 @@ _WAYS: tuple[tuple[int, re.Pattern[str]], ...] = (
 
 def liking(said: str) -> int | None:
     """1 for a liking, -1 for a dislike, 0 for neither; None where none is spoken of."""
-    plain = _plain(said)
-    return next((way for way, pattern in _WAYS if pattern.search(plain)), None)
+    folded = plain(said)
+    return next((way for way, pattern in _WAYS if pattern.search(folded)), None)
 
 
 # ── denial ───────────────────────────────────────────────────────────────────────────────────────
@@ -90,7 +90,7 @@ _DENIED_IN_CHINESE = re.compile(
 
 def denies(said: str) -> bool:
     """Does it say that something is not so, or no longer?"""
-    return _DENIES.search(_plain(said)) is not None
+    return _DENIES.search(plain(said)) is not None
 
 
 def opposed(one: str, other: str) -> bool:
@@ -123,18 +123,18 @@ def flips(statement: str, said: str) -> bool:
         return _contradicts(statement, said) or _contradicts(said, statement)
     words = (term for term in text.terms(statement) if term.isascii() or len(term) == 1)
     what = {term for term in words if term not in _NOT_WHAT}
-    turned = set(_CONTRAST.findall(_plain(statement))) - set(_CONTRAST.findall(_plain(said)))
+    turned = set(_CONTRAST.findall(plain(statement))) - set(_CONTRAST.findall(plain(said)))
     return claimed != told and not turned and what <= set(text.terms(said))
 
 
 def _denied(said: str) -> Iterator[tuple[str, ...]]:
     """What was denied: a verb with what it is about."""
-    plain = _plain(said)
-    for match in _DENIED.finditer(plain):
+    folded = plain(said)
+    for match in _DENIED.finditer(folded):
         about = [term for term in text.terms(match["what"]) if not term.isdecimal()]
         if about:
             yield text.stem(match["verb"]), about[0]
-    for match in _DENIED_IN_CHINESE.finditer(plain):
+    for match in _DENIED_IN_CHINESE.finditer(folded):
         yield (match["what"],)
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from perdure import text
-from perdure.types import Candidate, MemoryItem
+from perdure.learn.basic.subject import subject
+from perdure.types import Kind, Level
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,32 +20,82 @@ class Answer:
     value: str
 
 
-_WHEN = r"(?:\ (?:in|since|on)\ .*|\ (?:now|again|these\ days))?"
+_NUMBER = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+_WHEN = r"""(?:\ (?:in|since|on)\ .*)?(?:\ (?:now|again|currently|nowadays|these\ days
+    |at\ the\ moment))?"""
 _NO_PLACE = r"""(?:linux|windows|mac\w*|ios|iphone|android|python|java\w*|rust|go|kotlin|typescript
     |react|vue|kubernetes|docker|aws|azure|gcp|postgres\w*|mysql|mariadb|git\w*|slack|teams|notion|emacs
     |n?e?o?vim|marketing|sales|engineering|product|support|\w+day|chrome|firefox|gmail|outlook)"""
 """What one moves to without moving house."""
-_ENGLISH: tuple[tuple[str, str], ...] = (
+_OF_ANYBODY = (
     # "lives in Oslo", "has moved to Bergen in October 2026"; not "moved to a new job"
     (
         "home",
-        rf"""(?:lives\ in|(?:has\ )?(?:moved|relocated)\ to)
+        rf"""(?:lives?\ in|(?:is|are)\ (?:based|living)\ in
+        |(?:has\ |have\ )?(?:moved|relocated)\ to)
         \ (?!{_NO_PLACE}\b)(?P<value>(?-i:[^\W\d_a-z])(?:(?!\ with\ )[^,;])*?){_WHEN}""",
     ),
-    ("name", r"(?:name\ is|is\ called)\ (?P<value>[^,;]+)"),
-    ("called", r"wants\ to\ be\ called\ (?P<value>[^,;]+)"),
-    ("answers", r"wants\ answers\ in\ (?P<value>[^,;]+)"),
-    ("age", r"is\ (?P<value>\d{1,3})(?:\ years\ old)?"),
+    ("age", rf"(?:is|turned)\ (?P<value>\d{{1,3}}|{_NUMBER})(?:\ years\ old)?(?:\ now)?"),
+    # "works at Spotify now"; not "works at home", "works for a bank in the summer"
+    (
+        "work",
+        rf"""works\ (?:at|for)
+        \ (?!home|night|week|the\ |\d|{_NUMBER}\b|least|noon|\w+day)
+        (?P<value>(?:(?!\ (?:on|at|as|with|from|until|every|when)\ )[^,;])+?)
+        (?:\ (?:now|again|these\ days))?""",
+    ),
+    (
+        "profession",
+        r"""works\ as\ (?P<value>(?:(?!\ (?:in|on|at|for|with|and)\ )[^,;])+?)
+        (?:\ (?:now|again|these\ days))?""",
+    ),
+    ("commute", rf"commutes?\ by\ (?P<value>[\w-]+){_WHEN}"),
     # "is single", "got married to Bo in June 2026"
     (
         "partner",
         r"(?:is|got|has\ got)\ (?P<value>single|married|engaged|divorced|widowed)(?:\ .*)?",
     ),
-    # "is vegetarian", "is pescatarian now"
+    # "is vegetarian", "is pescatarian now", "eats meat again"
     (
         "diet",
-        r"is\ (?:an?\ )?(?P<value>vegetarian|vegan|pescatarian|omnivore)(?:\ (?:now|again))?",
+        r"""(?:is\ (?:an?\ )?)?
+        (?P<value>(?<=\ )(?:vegetarian|vegan|pescatarian|omnivore)|eats\ meat)
+        (?:\ (?:now|again|these\ days))?""",
     ),
+    # 住在杭州, 现在住在成都, 2026年10月搬到了成都, 在成都定居了; not 搬到楼上了
+    (
+        "home",
+        r"""(?:\d{4}年(?:\d{1,2}月)?(?:\d{1,2}日)?)?(?:现在|目前|刚)?(?:(?:家|住)在|搬[到去]了?)
+        (?P<value>(?![楼家新老公隔这那])[^，,。；房]{2,12}?)了?""",
+    ),
+    ("home", r"在(?P<value>[^，,。；]{2,8})(?:定居|常住)了?"),
+    ("age", r"(?:\d{4}年|今年|现在)?(?P<value>\d{1,3}|[一二三四五六七八九十两]{1,3})岁了?"),
+    # 在谷歌上班; not 在家工作
+    (
+        "work",
+        r"""(?:现在|目前)?在(?P<value>(?![家外线那这])[^，,。；]{2,12}?)(?:工作|上班|任职)了?""",
+    ),
+    # 坐地铁上班, 上班骑车
+    (
+        "commute",
+        r"""(?:现在|平时|每天|都)*(?P<value>[坐搭乘骑开打][^，,。；班学]{1,6}?|走路|步行)
+        (?:去|来)?(?:上下班|上班|上学|通勤)了?""",
+    ),
+    (
+        "commute",
+        r"(?:上下班|上班|上学|通勤)(?:都|主要|一般)?(?P<value>[坐搭乘骑开打走][^，,。；]{1,6}?)了?",
+    ),
+    ("partner", r"(?:\d{4}年(?:\d{1,2}月)?)?(?:现在)?(?P<value>单身|已婚|未婚|结婚|离婚|订婚)了?"),
+    (
+        "diet",
+        r"(?:现在|又|重新|开始|也)*(?P<value>吃全?纯?素|吃素食|吃肉)了?",
+    ),
+    ("", r"(?P<topic>身高|体重|月薪|年薪|工资|血型)是?(?P<value>[^，,；]+)"),
+)
+_OF_THE_USER = (
+    ("name", r"(?:name\ is|is\ called)\ (?P<value>[^,;]+)"),
+    ("called", r"wants\ to\ be\ called\ (?P<value>[^,;]+)"),
+    ("answers", r"wants\ answers\ in\ (?P<value>[^,;]+)"),
     # "birthday is on 3 May", "favourite colour is blue"
     (
         "",
@@ -52,56 +104,94 @@ _ENGLISH: tuple[tuple[str, str], ...] = (
         |(?:favou?rite|preferred)\ [\w\ -]{1,30}?|budget\ for\ [\w\ -]{1,30}?)
         \ is\ (?P<value>[^;]+)""",
     ),
-)
-_CHINESE: tuple[tuple[str, str], ...] = (
-    # 住在杭州, 现在住在成都, 2026年10月搬到了成都, 在成都定居了; not 搬到楼上了
+    # "laptop is a ThinkPad", "flat is on the fifth floor": one thing is one thing, and in one place
     (
-        "home",
-        r"""(?:\d{4}年(?:\d{1,2}月)?(?:\d{1,2}日)?)?(?:现在|目前|刚)?(?:(?:家|住)在|搬[到去]了?)
-        (?P<value>(?![楼家新老公隔这那])[^，,。；房]{2,12}?)了?""",
+        "",
+        r"""(?P<topic>(?!\w*(?:[^\W's]s|ed)\b|is\b)(?:the\ )?[\w'’-]+
+        (?:\ (?!who|that|which|and)[\w'’-]+){0,3}?)
+        \ is\ (?P<how>(?:an?|the|on|at|in|with|by|from))\ (?P<value>[^;]+)""",
     ),
-    ("home", r"在(?P<value>[^，,。；]{2,8})(?:定居|常住)了?"),
     ("name", r"(?:名字是|名?叫)(?P<value>[^，,。；]{1,8})"),
     ("called", r"希望被叫[作做](?P<value>[^，,。；]{1,8})"),
     ("answers", r"用(?P<value>[^，,。；]{1,4}[文语話话])(?:来)?(?:回答|回复)"),
-    ("age", r"(?:\d{4}年|今年)?(?P<value>\d{1,3})岁"),
-    ("partner", r"(?:\d{4}年(?:\d{1,2}月)?)?(?:现在)?(?P<value>单身|已婚|未婚|结婚|离婚|订婚)了?"),
     (
         "",
         r"""(?P<topic>生日|老家|邮箱|电话|手机号|时区|鞋码|血型|职业|最喜欢的[^，,。；是]{1,8}
         |[^，,。；是]{0,6}预算)是(?P<value>[^；]+)""",
     ),
+    # 电脑是 ThinkPad, 工位在三楼, 牙医预约是 2026年12月4日
+    (
+        "",
+        r"""(?P<topic>[^，,。；是在有不]{0,6}(?:笔记本|电脑|手机|车|公司|单位|学校|工位|专业|微信号?|网名
+        |英文名|母语|预约|会议|考试|面试|婚礼|手术|航班|比赛))(?P<how>[是在叫])(?P<value>[^；，,]+)""",
+    ),
 )
-_TOPICS = tuple(
-    (topic, re.compile(pattern, re.IGNORECASE | re.VERBOSE))
-    for topic, pattern in (*_ENGLISH, *_CHINESE)
+_PLACES = re.compile(
+    r"""(?:北京|上海|天津|重庆|广州|深圳|杭州|南京|苏州|成都|武汉|西安|长沙|郑州|青岛|厦门|福州|宁波
+    |合肥|济南|大连|沈阳|哈尔滨|长春|昆明|贵阳|南宁|海口|三亚|兰州|银川|西宁|乌鲁木齐|拉萨|太原|石家庄
+    |南昌|无锡|佛山|东莞|珠海|香港|澳门|台北|温州|[^，,]{1,6}[市省县区镇村国州])""",
+    re.VERBOSE,
 )
+"""在杭州工作 names the place, 在谷歌工作 the employer."""
+_DATE = re.compile(r"(?:the\ week\ of\ )?\d{4}(?:-|年)|\d{1,2}\ [A-Z][a-z]+$")
+
+
+def _compiled(topics: Sequence[tuple[str, str]]) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((name, re.compile(text, re.IGNORECASE | re.VERBOSE)) for name, text in topics)
+
+
+_ANYBODY, _USER = _compiled(_OF_ANYBODY), _compiled(_OF_THE_USER)
 
 
 def answer(statement: str) -> Answer | None:
-    """The topic of a statement and what it says on it, if a person has only one such answer."""
-    said = text.normalise(statement, "space").rstrip(".。!！ ")
-    for topic, pattern in _TOPICS:
+    """The topic of a statement and what it says on it, if there can be only one such answer."""
+    who, said = subject(text.normalise(statement, "space").rstrip(".。!！ "))
+    for topic, pattern in _ANYBODY if who else (*_ANYBODY, *_USER):
         if match := pattern.fullmatch(said):
-            named = match.groupdict().get("topic") or topic
-            return Answer(re.sub(r"\W", "", named.casefold()), text.normalise(match["value"]))
+            parts, value = match.groupdict(), match["value"]
+            sort = (who, parts.get("topic") or topic, parts.get("how") or "", _sort(topic, value))
+            return Answer(_name(sort), text.normalise(value))
     return None
 
 
-def same_question(candidate: Candidate, known: Sequence[MemoryItem]) -> MemoryItem | None:
-    """The one memory that answers the same question otherwise; None if there are several."""
-    new = answer(candidate.content)
-    if new is None:
+def _sort(topic: str, value: str) -> str:
+    """What kind of answer it is: the meeting is on Friday and in the hall."""
+    if topic == "work" and _PLACES.fullmatch(value):
+        return "place"
+    return "date" if not topic and _DATE.match(value) else ""
+
+
+def _name(parts: Sequence[str]) -> str:
+    return re.sub(r"\W", "", "".join(parts).casefold())
+
+
+class Stated(Protocol):
+    """A statement, stored or new."""
+
+    @property
+    def content(self) -> str:
+        """Its words."""
+
+    @property
+    def level(self) -> Level:
+        """Whether it is the user's or a project's."""
+
+    @property
+    def kind(self) -> Kind:
+        """What kind of statement it is."""
+
+
+Known = TypeVar("Known", bound=Stated)
+
+
+def same_question(new: Stated, known: Sequence[Known]) -> Known | None:
+    """The one statement that answers the same question otherwise; None if there are several."""
+    wanted = answer(new.content)
+    if wanted is None:
         return None
-    rows = [(item, answer(item.content)) for item in known if item.level is candidate.level]
-    on_topic = [(item, old) for item, old in rows if old is not None and old.topic == new.topic]
+    found = [(one, answer(one.content)) for one in known if one.level is new.level]
+    on_topic = [(one, old) for one, old in found if old is not None and old.topic == wanted.topic]
     if len(on_topic) != 1:
         return None
-    item, old = on_topic[0]
-    return item if old.value != new.value else None
-
-
-def superseded(candidate: Candidate, known: Sequence[MemoryItem]) -> MemoryItem | None:
-    """The memory whose place the statement takes, if that is sure and no person wrote it."""
-    item = same_question(candidate, known)
-    return None if item is None or item.protected else item
+    one, old = on_topic[0]
+    return one if old.value != wanted.value else None
