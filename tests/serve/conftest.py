@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 from contextlib import ExitStack, contextmanager
+from functools import partial
 
 import httpx
 import pytest
@@ -26,7 +27,9 @@ class Api(httpx.Client):
 def listening(app):
     """The app behind a socket; gives the address."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
+        server = uvicorn.Server(
+            uvicorn.Config(app, access_log=False, log_config=None, lifespan="off")
+        )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
@@ -39,21 +42,29 @@ def listening(app):
             thread.join()
 
 
+def started(stack, folder, *, key=None, **changes):
+    """A client of a service that lasts as long as the stack."""
+    settings = Settings(**({"embedder": "none"} | changes))
+    memory = stack.enter_context(Memory.open(folder / "perdure.db", settings=settings))
+    where = stack.enter_context(listening(create_app(memory, settings)))
+    headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+    client = Api(base_url=f"{where}{PREFIX}", headers=headers, trust_env=False, timeout=20)
+    client.memory = memory
+    return stack.enter_context(client)
+
+
 @pytest.fixture
 def served(tmp_path):
     """Starts services: ``served(api_keys=...)`` gives a client that speaks to one."""
     with ExitStack() as stack:
+        yield partial(started, stack, tmp_path)
 
-        def start(*, key=None, **changes):
-            settings = Settings(**({"embedder": "none"} | changes))
-            memory = stack.enter_context(Memory.open(tmp_path / "perdure.db", settings=settings))
-            where = stack.enter_context(listening(create_app(memory, settings)))
-            headers = {} if key is None else {"Authorization": f"Bearer {key}"}
-            client = Api(base_url=f"{where}{PREFIX}", headers=headers, trust_env=False, timeout=20)
-            client.memory = memory
-            return stack.enter_context(client)
 
-        yield start
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory):
+    """The same for a whole module of tests, each with users of its own."""
+    with ExitStack() as stack:
+        yield partial(started, stack, tmp_path_factory.mktemp("lasting"))
 
 
 @pytest.fixture

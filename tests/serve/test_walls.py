@@ -94,7 +94,11 @@ class House:
     def call(self, method, path, key=None, user=None, **headers):
         """One route with everything that belongs to bo named in it."""
         where = path.replace("{item_id}", self.item.id).replace("{trace}", "t1")
-        where = where.replace("{conversation_id}", "c").replace("{job_id}", str(self.job.id))
+        where = (
+            where.replace("{conversation_id}", "c")
+            .replace("{job_id}", str(self.job.id))
+            .replace("{run}", "r1")
+        )
         where = where.replace("{key_id}", self.admin.id).replace("{user_id}", "bo")
         body = BODIES.get((method, path.removeprefix(PREFIX)))
         named = {} if user is None else {"user_id": user}

@@ -32,7 +32,7 @@ from perdure.errors import (
     Unavailable,
 )
 from perdure.memory import Memory
-from perdure.serve import admin, context, health, items, moving, problems
+from perdure.serve import admin, context, health, items, moving, problems, tidying
 from perdure.serve.auth import COOKIE, Callers, at_home
 from perdure.serve.guard import Guard
 from perdure.serve.health import Health
@@ -92,7 +92,7 @@ def create_app(memory: Memory | None, settings: Settings) -> FastAPI:
     app.include_router(health.routes)
     app.include_router(admin.figures)
     api = APIRouter(prefix=PREFIX, responses=EVERYWHERE)
-    for room in (items, context, moving, admin):
+    for room in (items, tidying, context, moving, admin):
         api.include_router(room.routes)
     api.include_router(health.routes, include_in_schema=False)
     app.include_router(api)

@@ -133,6 +133,50 @@ class SwitchesOut(Reply):
     sensitive_allowed: bool
 
 
+class MergeOut(Reply):
+    """Memories that became one, or would."""
+
+    sources: list[ItemOut]
+    content: str
+    into: str | None
+    """The memory that says it; null in a preview."""
+
+
+class DropOut(Reply):
+    """A memory that left, or would, since another one says all of it."""
+
+    item: ItemOut
+    covered_by: str
+    into: str | None
+
+
+class SparedOut(Reply):
+    """Memories that were proposed to be merged or dropped and stay."""
+
+    item_ids: Annotated[list[str], _from("items")]
+    reason: Reason
+
+
+class ConsolidatedOut(Reply):
+    """What merging a user's memories did, or would do."""
+
+    run: str
+    dry_run: bool
+    merges: list[MergeOut]
+    drops: list[DropOut]
+    spared: list[SparedOut]
+    failed: list[str]
+    """Codes of groups whose reply could not be used; nothing changed there."""
+
+
+class UndoneOut(Reply):
+    """What was brought back."""
+
+    restored: list[ItemOut]
+    left: list[str]
+    """Merged memories that were changed since, and stay."""
+
+
 # ── what became of a turn ────────────────────────────────────────────────────────────────────────
 
 
