@@ -63,8 +63,9 @@ def refused(reply, tmp_path):
 @pytest.mark.case("OPS-03")
 @pytest.mark.parametrize("trouble", [Quota.full, Quota.locked], ids=["full", "read-only"])
 def test_a_database_without_room_is_named_and_served_again_once_there_is_some(
-    api, quota, tmp_path, trouble
+    api, quota, tmp_path, trouble, capfd
 ):
+    """Where it is and what it said stands in the log, and in no reply."""
     assert ready(api) == (200, "ready", "up")
     trouble(quota)
     refused(api.post("/conversations/c/turns", json=TURN), tmp_path)
@@ -73,6 +74,9 @@ def test_a_database_without_room_is_named_and_served_again_once_there_is_some(
         refused(api.post("/conversations/c/turns", json=TURN, headers=headers), tmp_path)
     assert ready(api) == (200, "degraded", "degraded")
     assert ready(api) == (200, "degraded", "degraded")
+    log = capfd.readouterr().out
+    assert "code=database_unavailable" in log
+    assert str(tmp_path) in log
 
     assert api.get("/memory/items", params=ANN).json()["total"] == 1
     answer = api.post("/memory/context", json=ANN | {"query": "Which piano?"}).json()

@@ -7,6 +7,7 @@ from http import HTTPStatus
 from importlib.metadata import version
 from typing import Annotated
 
+import structlog
 from fastapi import APIRouter, FastAPI, Query
 from fastapi.exceptions import RequestValidationError
 from fastapi_offline import FastAPIOffline
@@ -66,6 +67,7 @@ is served. Errors are `application/problem+json` with a stable `code`, in Englis
 
 
 _door = APIRouter(include_in_schema=False)
+log = structlog.get_logger(__name__)
 
 
 def create_app(memory: Memory | None, settings: Settings) -> FastAPI:
@@ -133,6 +135,8 @@ async def _on_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, PerdureError)  # noqa: S101 - registered for nothing else
     if isinstance(error, DatabaseUnavailable):
         request.app.state.memory.parts.meter.count("database_refused")
+    if status_of(type(error)) >= STATUS[PerdureError]:  # what the reply does not say
+        log.warning("request not served", code=error.code, why=str(error))
     return answer(error, request.headers)
 
 

@@ -30,7 +30,7 @@ def consolidated(memory: Door, who: Who, body: ConsolidateIn) -> ConsolidatedOut
     """
     scope = who.scope(body)
     if memory.parts.chat is None:
-        raise Rejected("Merging memories needs a model.", field="user_id")
+        raise Rejected("Tidying up needs a model.", field="user_id")
     return ConsolidatedOut.model_validate(memory.consolidate(scope, dry_run=body.dry_run))
 
 
