@@ -269,6 +269,26 @@ def test_a_key_that_is_given_back_while_another_request_asks_for_it_is_taken(hom
         assert tx.requests.claim(ann, "once", "print", START, 60) is not None
 
 
+@pytest.mark.spec("6")
+def test_only_the_request_that_has_a_key_answers_it_or_gives_it_back(homes):
+    """One that stood still too long has lost its key; what it would write is taken back."""
+    database, ann = homes.open(WordEmbedder()).parts.database, Scope(user="ann")
+    late = START + timedelta(seconds=61, microseconds=1)
+    with database.begin() as tx:
+        assert tx.requests.claim(ann, "once", "print", START, 60) is None
+        assert tx.requests.claim(ann, "once", "print", late, 60) is None  # the first is given up
+    with database.begin() as tx:
+        assert not tx.requests.answered(ann, "once", START, "old")
+        tx.requests.release(ann, "once", START)
+        assert tx.requests.answered(ann, "once", late, "new")
+        assert not tx.requests.answered(ann, "once", late, "again")
+        tx.requests.release(ann, "once", late)
+    with database.begin() as tx:
+        kept = tx.requests.claim(ann, "once", "print", late, 60)
+    assert kept is not None
+    assert kept.ref == "new"
+
+
 @pytest.mark.spec("3.3")
 def test_a_turn_from_the_first_day_of_the_calendar_is_learnt_from(homes):
     """A host whose clock is that wrong has no job that fails again and again."""
