@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
@@ -21,6 +22,7 @@ class Api(httpx.Client):
     """A client, and the memory behind the service it speaks to."""
 
     memory: Memory
+    ended: Callable[[], None]
 
 
 @contextmanager
@@ -43,13 +45,15 @@ def listening(app):
 
 
 def started(stack, folder, *, key=None, **changes):
-    """A client of a service that lasts as long as the stack."""
+    """A client of a service that lasts as long as the stack, or until ``client.ended()``."""
+    stack = stack.enter_context(ExitStack())
     settings = Settings(**({"embedder": "none"} | changes))
     memory = stack.enter_context(Memory.open(folder / "perdure.db", settings=settings))
     where = stack.enter_context(listening(create_app(memory, settings)))
     headers = {} if key is None else {"Authorization": f"Bearer {key}"}
     client = Api(base_url=f"{where}{PREFIX}", headers=headers, trust_env=False, timeout=20)
     client.memory = memory
+    client.ended = stack.close
     return stack.enter_context(client)
 
 
