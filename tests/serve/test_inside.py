@@ -7,6 +7,7 @@ import time
 from datetime import UTC, datetime
 
 import pytest
+import structlog
 from sqlalchemy import event
 from starlette.datastructures import Headers
 
@@ -45,9 +46,11 @@ def told(error, language="en"):
     ],
     ids=lambda error: error.code,
 )
-def test_a_part_that_fails_is_told_by_its_sentence_alone(error):
+def test_a_part_that_fails_is_told_by_its_sentence_alone_and_whole_in_the_log(error):
     for language in ("en", "zh"):
-        problem = told(error, language)
+        with structlog.testing.capture_logs() as log:
+            problem = told(error, language)
+        assert [(line["code"], line["told"]) for line in log] == [(error.code, str(error))]
         assert problem["status"] in (500, 503)
         assert problem["title"] == problem["detail"] == error.sentence(language)
         assert not any(word in str(problem) for word in INSIDE)

@@ -22,7 +22,7 @@ from perdure import text
 from perdure.errors import Forbidden, PerdureError, Rejected
 from perdure.memory import Memory
 from perdure.pages.words import say
-from perdure.serve.app import answer, status_of
+from perdure.serve.app import answer, noted, status_of
 from perdure.serve.auth import COOKIE, Caller, Looking, Mending, Reading, Who
 from perdure.serve.door import Door
 from perdure.serve.problems import language, outside
@@ -198,9 +198,9 @@ def remember(request: Request, reply: Response, name: str, value: str) -> None:
 
 def told(request: Request, error: PerdureError) -> Response:
     """An error as a page, or, where a form was sent by the script, beside that form."""
-    status = status_of(type(error))
-    if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+    if status_of(type(error)) == HTTPStatus.INTERNAL_SERVER_ERROR:
         return answer(error, request.headers)
+    status = noted(error)
     sentence = outside(error, status, spoken(request))
     source = _FORM_ID.fullmatch(request.headers.get("hx-source", ""))
     if request.headers.get("hx-request") == "true":

@@ -107,7 +107,15 @@ def create_app(memory: Memory | None, settings: Settings) -> FastAPI:
 
 def answer(error: PerdureError, headers: Headers) -> Response:
     """An error of ours as a reply, in the language that the headers ask for."""
-    return problems.of_error(error, status_of(type(error)), problems.language(headers))
+    return problems.of_error(error, noted(error), problems.language(headers))
+
+
+def noted(error: PerdureError) -> int:
+    """Its status; of a part that fails the log says where and why, which no answer does."""
+    status = status_of(type(error))
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR and (error.detail or error.field):
+        log.warning("a part failed", code=error.code, told=str(error))
+    return status
 
 
 def status_of(error: type[PerdureError]) -> int:
