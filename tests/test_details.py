@@ -97,6 +97,16 @@ def test_what_is_put_into_a_detail_is_what_it_has_places_for():
     assert wrong == []
 
 
+def test_an_error_without_a_detail_is_given_no_values():
+    own = {"field", "retry_after", "item", "restorable"}
+    calls = [(file.name, call) for file, tree in TREES.items() for call in ast.walk(tree)
+             if isinstance(call, ast.Call) and ast.unparse(call.func) in ERRORS
+             and not call.args]  # fmt: skip
+
+    assert [(name, ast.unparse(call)) for name, call in calls
+            if {word.arg for word in call.keywords} - own] == []  # fmt: skip
+
+
 def test_both_languages_have_the_same_places():
     assert [said for said, chinese in ZH.items() if places(said) != places(chinese)] == []
     assert [said for said, chinese in ZH.items() if chinese.isascii() and not places(said)] == []
