@@ -50,7 +50,7 @@ def test_a_part_that_fails_is_told_by_its_sentence_alone_and_whole_in_the_log(er
     for language in ("en", "zh"):
         with structlog.testing.capture_logs() as log:
             problem = told(error, language)
-        assert [(line["code"], line["told"]) for line in log] == [(error.code, str(error))]
+        assert [(line["code"], line["why"]) for line in log] == [(error.code, str(error))]
         assert problem["status"] in (500, 503)
         assert problem["title"] == problem["detail"] == error.sentence(language)
         assert not any(word in str(problem) for word in INSIDE)

@@ -114,7 +114,7 @@ def noted(error: PerdureError) -> int:
     """Its status; of a part that fails the log says where and why, which no answer does."""
     status = status_of(type(error))
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR and (error.detail or error.field):
-        log.warning("a part failed", code=error.code, told=str(error))
+        log.warning("request not served", code=error.code, why=str(error))
     return status
 
 
@@ -143,8 +143,6 @@ async def _on_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, PerdureError)  # noqa: S101 - registered for nothing else
     if isinstance(error, DatabaseUnavailable):
         request.app.state.memory.parts.meter.count("database_refused")
-    if status_of(type(error)) >= STATUS[PerdureError]:  # what the reply does not say
-        log.warning("request not served", code=error.code, why=str(error))
     return answer(error, request.headers)
 
 
