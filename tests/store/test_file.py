@@ -739,7 +739,7 @@ def test_processes_that_write_at_once_and_are_killed_lose_nothing(tmp_path):
     told = []
     for generation in range(2):
         crew = [Writer(f"{generation}-{n}", file) for n in range(2)]
-        until = time.monotonic() + 30
+        until = time.monotonic() + 50
         while not all(len(one.kept()) > 2 for one in crew) and time.monotonic() < until:
             for written in (file, file.with_name("memory.state.json")):
                 assert not written.exists() or json.loads(written.read_text("utf-8"))
