@@ -478,6 +478,13 @@ class RuntimeStore(Protocol):
         """All values of the namespace by dotted name."""
         ...
 
+    def hold(self, namespace: str, names: Collection[str]) -> dict[str, Any]:
+        """What these have now, None where nothing; nobody else changes them meanwhile.
+
+        Each of them is put in the same unit of work.
+        """
+        ...
+
     def put(self, namespace: str, name: str, value: Any) -> None:
         """Set one; None removes it."""
         ...

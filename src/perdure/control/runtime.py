@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from perdure.errors import Unavailable
+from perdure.errors import Stale, Unavailable
 from perdure.policy import Policy
 from perdure.ports import Clock, Database
 from perdure.types import MAX_NAMESPACE, Actor, AuditEntry, Operation, identifier, new_id
@@ -71,12 +71,24 @@ class Runtime:
         return self.change(namespace, {name: value}, by=by)
 
     def change(
-        self, namespace: str, values: Mapping[str, object], *, by: str | None = None
+        self,
+        namespace: str,
+        values: Mapping[str, object],
+        *,
+        by: str | None = None,
+        shown: Mapping[str, object] | None = None,
     ) -> Policy:
         """Set several values as `set` does: all of them or none.
 
+        Args:
+            namespace: where they are to hold.
+            values: by name.
+            by: who sets them, as the audit keeps it.
+            shown: what each of them was when its admin looked; None: whatever it was.
+
         Raises:
             Misconfigured: there is no such value, or it cannot be that.
+            Stale: one was changed since it was shown; the error names it.
         """
         identifier(namespace, "namespace", MAX_NAMESPACE)
         values = {_OTHER_NAMES.get(name, name): value for name, value in values.items()}
@@ -90,10 +102,12 @@ class Runtime:
             self.check(turned)
         at = self.clock()
         with self.database.begin() as tx:
-            before = tx.runtime.get(namespace)
+            before = tx.runtime.hold(namespace, values)
             for name, value in values.items():
+                if shown is not None and before[name] != shown[name]:
+                    raise Stale(field=name)
                 tx.runtime.put(namespace, name, value)
-                tx.audit.add([_entry(namespace, name, before.get(name), value, by, at)])
+                tx.audit.add([_entry(namespace, name, before[name], value, by, at)])
         with self._lock:
             self._known.pop(namespace, None)
         return self.policy_of(namespace)
