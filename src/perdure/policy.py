@@ -330,6 +330,14 @@ class CostPolicy(Group):
         return (into * tokens_in + out * tokens_out) / 1_000_000
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FramePolicy(Group):
+    """How long *My memory* is open in a frame of a host. Spec 7."""
+
+    link_s: float = 300.0  # a link opens the frame within this time, once; a day at most
+    session_s: float = 3_600.0  # so long the frame stays open; a new link opens it anew
+
+
 def _price(line: str) -> tuple[str, float, float]:
     """A model, and its prices for a million tokens in and out; ``*`` is every other model."""
     model, _, prices = line.rpartition("=")
@@ -366,6 +374,7 @@ class Policy(Group):
     render: RenderPolicy = field(default_factory=RenderPolicy)
     jobs: JobsPolicy = field(default_factory=JobsPolicy)
     cost: CostPolicy = field(default_factory=CostPolicy)
+    frame: FramePolicy = field(default_factory=FramePolicy)
     defaults: Preferences = field(default_factory=Preferences)
     """A user's switches where the user has said nothing."""
 
@@ -436,7 +445,9 @@ def _texts(value: Any, where: str) -> tuple[str, ...]:
     return tuple(i.strip() for i in items if i.strip())
 
 
-NEVER_NONE = frozenset({"timeout_s", "lease_s", "poll_s", "upkeep_s", "half_score"})
+NEVER_NONE = frozenset(
+    {"timeout_s", "lease_s", "poll_s", "upkeep_s", "half_score", "link_s", "session_s"}
+)
 """Knobs for which 0 cannot mean none."""
 
 TRUTHS: Mapping[str, bool] = {

@@ -132,6 +132,10 @@ class Settings:
     """Namespace of user tokens without the claim ``ns``. None: such tokens are refused."""
     rate_limit: int = 12_000
     """Requests a minute of one key or user token, in this process; 0: as many as they like."""
+    embed_origins: tuple[str, ...] = ()
+    """Who may show *My memory* in a frame, each as https://app.example. Empty: nobody."""
+    embed_secret: Secret | None = None
+    """Signs the links into such a frame; 32 characters or more, needed with ``embed_origins``."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """How much is logged; never any memory text."""
 
@@ -247,7 +251,7 @@ def _value(name: str, value: Any, where: str) -> Any:
             raise Misconfigured("Choose one of {known}.", field=where, known=get_args(wanted))
         return value
     if get_origin(wanted) is tuple:
-        return _secrets(value, where)
+        return _texts(value, get_args(wanted)[0], where)
     if wanted is bool:
         return _truth(value, where)
     if wanted is int:
@@ -264,11 +268,11 @@ def _truth(value: Any, where: str) -> bool:
     return known
 
 
-def _secrets(value: Any, where: str) -> tuple[Secret, ...]:
+def _texts(value: Any, kind: type[str], where: str) -> tuple[str, ...]:
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, list | tuple):
         raise Misconfigured("Expected a list of texts.", field=where)
-    return tuple(Secret(str(part).strip()) for part in parts if str(part).strip())
+    return tuple(kind(str(part).strip()) for part in parts if str(part).strip())
 
 
 def _whole(value: Any, where: str, most: int) -> int:

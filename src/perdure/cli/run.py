@@ -64,6 +64,7 @@ def serve(
     from perdure.pages.app import with_pages  # noqa: PLC0415 - the same
     from perdure.serve.app import create_app  # noqa: PLC0415 - the same
     from perdure.serve.auth import Callers, check_listening, loopback  # noqa: PLC0415 - the same
+    from perdure.serve.frames import Frames  # noqa: PLC0415 - the same
 
     settings = given(context).settings()
     settings = settings.but(
@@ -73,6 +74,7 @@ def serve(
         worker_threads=workers or settings.worker_threads,
     )
     say.log_from(settings.log_level)
+    Frames.of(settings)
     Callers.of(settings)  # what is wrong with the keys is told before anything is made
     with Memory.open(
         given(context).database, settings=settings, workers=False, patient=True

@@ -7,12 +7,13 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from perdure.pages.page import PREFIX, PageRoute, Reads
+from perdure.pages.asked import Reads
+from perdure.pages.page import PageRoute
 from perdure.serve import admin
 from perdure.serve.admin import RowsQuery
 from perdure.types import Scope
 
-routes = APIRouter(prefix=PREFIX, route_class=PageRoute)
+routes = APIRouter(route_class=PageRoute)
 
 
 @routes.get("/audit")

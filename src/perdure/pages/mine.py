@@ -13,11 +13,12 @@ from starlette.responses import Response
 
 from perdure import text
 from perdure.errors import LimitReached, NotFound, Rejected, Stale
-from perdure.pages.page import PREFIX, PageRoute, Person, Sent, View
+from perdure.pages.asked import Person, Sent
+from perdure.pages.page import PageRoute, View
 from perdure.ports import ItemFilter
 from perdure.types import Kind, Level, MemoryItem, Status, one_of
 
-routes = APIRouter(prefix=PREFIX, route_class=PageRoute)
+routes = APIRouter(route_class=PageRoute)
 
 _PAGE = 50  # memories that are shown at once
 _UNUSED = frozenset({Status.DISMISSED, Status.ARCHIVED})
@@ -56,15 +57,15 @@ class Looked:
         """Does this memory belong among those that are listed?"""
         return item is not None and (item.status is Status.ACTIVE) != self.unused
 
-    def link(self, **other: str) -> str:
-        """The address of the list, with something else."""
+    def query(self, **other: str) -> str:
+        """The end of the list's address, with something else."""
         asked = {
             "level": self.tab,
             "status": "unused" if self.unused else "active",
             "q": self.words,
         }
         shown = {name: value for name, value in (asked | other).items() if value}
-        return f"{PREFIX}/memory?{urlencode(shown)}"
+        return urlencode(shown)
 
 
 @routes.get("/memory")
@@ -159,7 +160,10 @@ def several(view: Person, form: Sent) -> Response:
             left += 1
     if not view.partial:
         return view.go("memory")
-    return view.html("_several.html", done=done, left=left, what=what, **around(view, looked))
+    return view.html(
+        "_several.html", done=done, left=left, what=what, undo=undoable(view, what),
+        **around(view, looked),
+    )  # fmt: skip
 
 
 def chosen(values: list[str]) -> Iterator[tuple[str, str]]:
@@ -184,6 +188,12 @@ def change(view: View, ident: str, what: str, shown: str) -> MemoryItem | None:
     if what not in verbs:
         raise Rejected(field="do")
     return verbs[what](view.scope, ident, shown=at)
+
+
+def undoable(view: View, what: str) -> bool:
+    """Is there a way back? What is accepted stays, and some deployments keep nothing deleted."""
+    kept_s = view.memory.parts.policy_of(view.scope.namespace).item.scrub_after_s
+    return kept_s > 0 if what == "delete" else what != "accept"
 
 
 def seen(shown: str) -> datetime | None:

@@ -8,13 +8,14 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from perdure.errors import Duplicate, NotFound, Rejected, Stale
-from perdure.pages.mine import Looked, around, change, seen
-from perdure.pages.page import PREFIX, PageRoute, Person, Sent, View, spoken
+from perdure.pages.asked import Person, Sent
+from perdure.pages.mine import Looked, around, change, seen, undoable
+from perdure.pages.page import PageRoute, View, spoken
 from perdure.serve.app import status_of
 from perdure.serve.problems import outside
 from perdure.types import AuditEntry, Kind, MemoryItem, Utterance, one_of
 
-routes = APIRouter(prefix=PREFIX, route_class=PageRoute)
+routes = APIRouter(route_class=PageRoute)
 
 _SAID = 20  # messages that are shown where a memory names none of them
 
@@ -85,7 +86,10 @@ def done(view: Person, item_id: str, form: Sent) -> Response:
         )
     if not view.partial:
         return view.go("memory")
-    return view.html("_done.html", item=item, ident=item_id, what=what, **around(view, looked))
+    return view.html(
+        "_done.html", item=item, ident=item_id, what=what, undo=undoable(view, what),
+        **around(view, looked),
+    )  # fmt: skip
 
 
 def said(view: View, item: MemoryItem) -> list[Utterance]:

@@ -1,16 +1,15 @@
-"""What every page shares: who looks, in which language, behind which walls, and how errors show."""
+"""What every page shares: its address, its language, its walls, and how errors show."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Annotated, Any
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
 
-from fastapi import Depends
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -19,12 +18,13 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from perdure import text
-from perdure.errors import Forbidden, PerdureError, Rejected
+from perdure.errors import Forbidden, PerdureError, Rejected, Unauthenticated
 from perdure.memory import Memory
+from perdure.pages.charts import amount, seconds
 from perdure.pages.words import say
 from perdure.serve.app import answer, noted, status_of
-from perdure.serve.auth import COOKIE, Caller, Looking, Mending, Reading, Who
-from perdure.serve.door import Door
+from perdure.serve.auth import Caller
+from perdure.serve.frames import PATH, Frames
 from perdure.serve.problems import language, outside
 from perdure.types import Scope
 
@@ -36,11 +36,11 @@ PERSON = "perdure_user"
 """The cookie of the user whose memories are looked after, where the key names none."""
 _NOBODY = "me"  # whose memories a person sees who has not said who they are
 _YEAR_S = 365 * 86_400
+_CONTENT = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors "
+)
 _HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-    ),
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
@@ -74,7 +74,10 @@ _templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_templates.filters |= {"unmasked": unmasked, "day": day, "quoted": lambda s: quote(s, safe="")}
+_templates.filters |= {
+    "unmasked": unmasked, "day": day, "amount": amount, "seconds": seconds,
+    "quoted": lambda words: quote(words, safe=""),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +91,10 @@ class View:
     @property
     def user(self) -> str:
         """Whose memories are looked after."""
+        if self.who.user is not None:
+            return self.who.user
         chosen = unquote(self.request.cookies.get(PERSON, ""))
-        return self.who.user or chosen or _NOBODY
+        return chosen or _NOBODY
 
     @property
     def scope(self) -> Scope:
@@ -103,7 +108,7 @@ class View:
     @property
     def partial(self) -> bool:
         """Only a piece is wanted, since the rest of the page is there."""
-        return self.request.headers.get("hx-request") == "true"
+        return partial(self.request)
 
     def say(self, key: str, **values: object) -> str:
         """Words in the reader's language."""
@@ -115,9 +120,10 @@ class View:
 
     def go(self, path: str) -> Response:
         """Show another page, with or without the script."""
+        where = f"{base(self.request)}/{path}"
         if self.partial:
-            return Response(headers={"HX-Redirect": f"{PREFIX}/{path}"})
-        return RedirectResponse(f"{PREFIX}/{path}", status_code=303)
+            return Response(headers={"HX-Redirect": where})
+        return RedirectResponse(where, status_code=303)
 
 
 def rendered(request: Request, template: str, code: int, /, **values: Any) -> HTMLResponse:
@@ -125,7 +131,9 @@ def rendered(request: Request, template: str, code: int, /, **values: Any) -> HT
     tongue = spoken(request)
     body = _templates.get_template(template).render(
         {
-            "base": PREFIX,
+            "base": base(request),
+            "static": f"{PREFIX}/static",
+            "framed": frame(request) is not None,
             "path": request.url.path,
             "tongue": tongue,
             "t": lambda key, **more: say(tongue, key, **more),
@@ -135,9 +143,21 @@ def rendered(request: Request, template: str, code: int, /, **values: Any) -> HT
     return HTMLResponse(body, status_code=code)
 
 
+def frame(request: Request) -> str | None:
+    """The frame of a host that the page stands in; None: a window of its own."""
+    named: str | None = request.path_params.get("frame")
+    return named
+
+
+def base(request: Request) -> str:
+    """Where this page and those around it lie: each frame has a place of its own."""
+    named = frame(request)
+    return PREFIX if named is None else f"{PATH}/{quote(named, safe='')}"
+
+
 def spoken(request: Request) -> text.Language:
     """The language that was chosen now, or earlier, or that the browser asks for."""
-    chosen = request.query_params.get("lang") or request.cookies.get(LANGUAGE)
+    chosen = request.query_params.get("lang") or request.cookies.get(language_kept(request))
     if chosen == "zh":
         return "zh"
     return "en" if chosen == "en" else language(request.headers)
@@ -178,107 +198,66 @@ class PageRoute(APIRoute):
                 reply = told(request, error)
             except RequestValidationError:
                 reply = told(request, Rejected())
+            frames: Frames = request.app.state.frames
+            by = "'none'" if frame(request) is None else frames.ancestors
             for name, value in _HEADERS.items():
                 reply.headers[name] = value
+            reply.headers["Content-Security-Policy"] = _CONTENT + by
             chosen = request.query_params.get("lang")
             if chosen in ("en", "zh"):
-                remember(request, reply, LANGUAGE, chosen)
+                remember(request, reply, language_kept(request), chosen)
             return reply
 
         return serve
 
 
-def remember(request: Request, reply: Response, name: str, value: str) -> None:
-    """Let the browser keep a choice."""
+def remember(
+    request: Request, reply: Response, name: str, value: str, lasts_s: int = _YEAR_S
+) -> None:
+    """Let the browser keep a choice; in a frame, for this frame in this host's page alone."""
+    value = quote(value, safe="")
+    if frame(request) is not None:
+        # By hand: the library writes "Partitioned" from Python 3.14 on.
+        reply.headers.append(
+            "Set-Cookie",
+            f"{name}={value}; Path={base(request)}; Max-Age={lasts_s}; "
+            "HttpOnly; Secure; SameSite=None; Partitioned",
+        )
+        return
     reply.set_cookie(
-        name, quote(value, safe=""), max_age=_YEAR_S, httponly=True, samesite="strict",
+        name, value, max_age=lasts_s, httponly=True, samesite="strict",
         secure=request.url.scheme == "https",
     )  # fmt: skip
+
+
+def language_kept(request: Request) -> str:
+    """The cookie of a chosen language. A frame has one of its own name: it may see both."""
+    return LANGUAGE if frame(request) is None else f"{LANGUAGE}_here"
 
 
 def told(request: Request, error: PerdureError) -> Response:
     """An error as a page, or, where a form was sent by the script, beside that form."""
     if status_of(type(error)) == HTTPStatus.INTERNAL_SERVER_ERROR:
         return answer(error, request.headers)
-    status = noted(error)
-    sentence = outside(error, status, spoken(request))
+    status, tongue = noted(error), spoken(request)
+    if frame(request) is not None and isinstance(error, Unauthenticated):
+        if partial(request):
+            return beside(request, say(tongue, "frame_over"), status)
+        return rendered(request, "closed.html", status, who=None)
+    return beside(request, outside(error, status, tongue), status)
+
+
+def beside(request: Request, sentence: str, status: int) -> Response:
+    """What is wrong, beside the form that the script sent; without it, on a page."""
+    if not partial(request):
+        return rendered(request, "error.html", status, who=None, sentence=sentence, status=status)
+    reply: Response = rendered(request, "_wrong.html", status, sentence=sentence)
     source = _FORM_ID.fullmatch(request.headers.get("hx-source", ""))
-    if request.headers.get("hx-request") == "true":
-        reply: Response = rendered(request, "_wrong.html", status, sentence=sentence)
-        where = f"#{source[1]} .wrong" if source else "#notice"
-        reply.headers["HX-Retarget"] = where
-        reply.headers["HX-Reswap"] = "innerHTML"
-        return reply
-    return rendered(
-        request, "error.html", status, who=None, user=None, sentence=sentence, status=status
-    )
+    reply.headers["HX-Retarget"] = f"#{source[1]} .wrong" if source else "#notice"
+    reply.headers["HX-Reswap"] = "innerHTML"
+    return reply
 
 
-# ── who looks ────────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """The fields of a form that was sent."""
-
-    fields: Mapping[str, list[str]]
-
-    def __getitem__(self, name: str) -> str:
-        """The last value of a field; empty if it has none."""
-        return self.fields.get(name, [""])[-1]
-
-    def all(self, name: str) -> list[str]:
-        """Every value of a field."""
-        return self.fields.get(name, [])
-
-
-async def _form(request: Request) -> Form:
-    """The form; line ends as we keep them, half characters mended.
-
-    Raises:
-        Rejected: it is too large to be one of ours.
-    """
-    body = (await request.body()).decode("utf-8", "replace")
-    fields: dict[str, list[str]] = {}
-    try:
-        pairs = parse_qsl(body, keep_blank_values=True, max_num_fields=2_000)
-    except ValueError:
-        raise Rejected(field="form") from None
-    for name, value in pairs:
-        fields.setdefault(name, []).append(text.clean(value.replace("\r\n", "\n")))
-    return Form(fields)
-
-
-def _person(request: Request, memory: Door, who: Who) -> View:
-    return View(request=request, memory=memory, who=who)
-
-
-def _looks(request: Request, memory: Door, who: Looking) -> View:
-    return View(request=request, memory=memory, who=who)
-
-
-def _mends(request: Request, memory: Door, who: Mending) -> View:
-    return View(request=request, memory=memory, who=who)
-
-
-def _reads(request: Request, memory: Door, who: Reading) -> View:
-    return View(request=request, memory=memory, who=who)
-
-
-Sent = Annotated[Form, Depends(_form)]
-"""The form that was sent."""
-Person = Annotated[View, Depends(_person)]
-"""A page about a person's own memories."""
-Looks = Annotated[View, Depends(_looks)]
-"""A page for admins who see how things stand."""
-Mends = Annotated[View, Depends(_mends)]
-"""A page for admins who look after jobs."""
-Reads = Annotated[View, Depends(_reads)]
-"""A page for admins who read memories."""
-
-
-def signed_in(request: Request, reply: Response, key: str) -> None:
-    """Let the browser keep a key or token, for this session."""
-    reply.set_cookie(
-        COOKIE, key, httponly=True, samesite="strict", secure=request.url.scheme == "https"
-    )
+def partial(request: Request) -> bool:
+    """Only a piece is wanted, since the rest of the page is there."""
+    return request.headers.get("hx-request") == "true"

@@ -7,12 +7,13 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from perdure.pages.asked import Person, Sent
 from perdure.pages.charts import stacked
-from perdure.pages.page import PREFIX, PageRoute, Person, Sent, View, spoken
+from perdure.pages.page import PageRoute, View, spoken
 from perdure.types import Answer, Considered, Stage
 from perdure.types.words import in_words
 
-routes = APIRouter(prefix=PREFIX, route_class=PageRoute)
+routes = APIRouter(route_class=PageRoute)
 
 
 @routes.get("/why")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from perdure.pages.running import RUNNING
 from perdure.text import Language
 
 WORDS: Mapping[str, tuple[str, str]] = {
+    **RUNNING,
     # around every page
     "memory": ("My memory", "我的记忆"),
     "why": ("Why", "为什么"),
@@ -15,7 +17,6 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "skip": ("Skip to content", "跳到正文"),
     "pages": ("Pages", "页面"),
     "language": ("Language", "语言"),
-    "working": ("Working…", "处理中…"),
     "away": (
         "The service does not answer. Nothing you wrote is lost; try again in a moment.",
         "服务暂时没有响应。您写的内容没有丢失，请稍后再试。",
@@ -33,6 +34,18 @@ WORDS: Mapping[str, tuple[str, str]] = {
     ),
     "went_wrong": ("This did not work", "没有成功"),
     "back": ("Back to my memory", "返回我的记忆"),
+    "frame_closed": ("This page is closed", "此页面已关闭"),
+    "frame_closed_says": (
+        (
+            "A link opens it once and for a limited time, and this one was used, changed or has "
+            "expired. Reload the page around it to go on."
+        ),
+        "每个链接只能打开一次，且有时限；此链接已被使用、改动或已过期。请重新加载外层页面以继续。",
+    ),
+    "frame_over": (
+        "The time of this page is over. Copy what you wrote, then reload the page around it.",
+        "此页面的使用时间已到。请先复制您写的内容，再重新加载外层页面。",
+    ),
     "admin_needed": (
         "Follow the link that the first start printed, or sign in with a key that may see this.",
         "请打开首次启动时打印的链接，或使用有权查看的密钥登录。",
@@ -101,14 +114,12 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "confirmed": ("Confirmed {day}", "确认于 {day}"),
     "expires": ("Until {day}", "有效至 {day}"),
     "from_conversation": ("From a conversation on {day}", "来自 {day} 的对话"),
-    "loading": ("Loading…", "载入中…"),
     "open": ("Open", "打开"),
     "said_gone": (
         "The messages it was learnt from are not kept any more.",
         "学习所依据的消息已不再保留。",
     ),
     "history": ("History", "历史"),
-    "not_yours": ("Nothing happened to it yet.", "还没有发生任何变化。"),
     "role_user": ("You", "您"),
     "role_assistant": ("Assistant", "助手"),
     # doing things
@@ -131,6 +142,7 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "refuse_of": ("Refuse: {content}", "拒绝：{content}"),
     "undo": ("Undo", "撤销"),
     "did_delete": ("Deleted.", "已删除。"),
+    "no_way_back": ("It cannot be taken back here.", "此处无法撤销。"),
     "did_dismiss": ("Dismissed. It will not be remembered again.", "已忽略，不会再次记住。"),
     "did_restore": ("Restored. It is in use again.", "已恢复使用。"),
     "did_accept": ("Accepted.", "已接受。"),
@@ -220,10 +232,13 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "said_nothing": ("Nothing would be sent with this message.", "这条消息不会附带任何记忆。"),
     "candidates": ("Memories in it", "采用的记忆"),
     "out": ("Left out, and why", "未采用的记忆及原因"),
-    "nothing_out": ("Nothing was left out.", "没有未采用的记忆。"),
     "score": ("Score {score}", "得分 {score}"),
-    "no_score": ("Not scored", "没有得分"),
-    "degraded": ("Worked without: {part} ({why})", "缺少：{part}（{why}）"),
+    "degraded": ("Worked without {part}: {why}.", "缺少{part}：{why}。"),
+    "part_semantic": ("search by meaning", "语义检索"),
+    "part_fulltext": ("search by words", "字词检索"),
+    "part_rerank": ("the reranker", "重排"),
+    "part_recall": ("recall", "召回"),
+    "part_database": ("the database", "数据库"),
     "score_terms": ("Terms of the score", "得分构成"),
     "term_relevance": ("relevance", "相关"),
     "term_confidence": ("confidence", "把握"),
@@ -240,101 +255,6 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "arm_semantic": ("by meaning ({rank})", "语义检索（{rank}）"),
     "arm_fulltext": ("by words ({rank})", "字词检索（{rank}）"),
     "arm_structured": ("recent ({rank})", "近期（{rank}）"),
-    # operations
-    "decision_ADD": ("added", "新增"),
-    "decision_UPDATE": ("changed one", "更新"),
-    "decision_TOUCH": ("confirmed one", "再次确认"),
-    "decision_DELETE": ("removed one", "移除"),
-    "decision_NONE": ("nothing", "无变化"),
-    "operations_says": (
-        "Figures are of this process since it began. Looking is recorded in the audit.",
-        "数字统计自本进程启动以来。查看会记入审计。",
-    ),
-    "chart_queue": ("Jobs by state", "各状态的任务"),
-    "chart_decisions": ("What candidates did", "候选内容的结果"),
-    "chart_refusals": ("Why candidates were refused", "候选被拒的原因"),
-    "chart_drops": ("Why memories were left out", "记忆未采用的原因"),
-    "chart_tokens": ("Tokens of models", "模型用量（token）"),
-    "chart_cost": ("Cost of models", "模型费用"),
-    "nothing_yet": ("Nothing yet.", "暂无数据。"),
-    "age": ("The oldest waiting job is {age} s old.", "等待最久的任务已等待 {age} 秒。"),
-    "no_age": ("No job waits.", "没有等待的任务。"),
-    "rates": ("Rates", "比率"),
-    "rate": ("Rate", "比率"),
-    "value": ("Value", "数值"),
-    "memory_job_success_rate": ("Jobs that succeeded", "任务成功率"),
-    "memory_job_retry_rate": ("Tries that come again", "任务重试率"),
-    "memory_retrieval_hit_rate": ("Answers that said anything", "召回命中率"),
-    "memory_injection_count_avg": ("Memories in an answer", "每次回答的记忆数"),
-    "memory_wrong_mention_rate": ("Said out of place", "误提率"),
-    "memory_user_correction_rate": ("Corrected by users", "用户纠正率"),
-    "chat_p95_latency_delta_with_memory": (
-        "Seconds added, 95th percentile",
-        "增加的耗时（秒，P95）",
-    ),
-    "memory_json_parse_fail_rate": ("Replies that could not be read", "回复无法解析的比率"),
-    "memory_decision_distribution": ("What candidates did", "候选内容的结果"),
-    "reranker_fallback_rate": ("Orders left as they were", "重排回退率"),
-    "jobs": ("Jobs that are not done", "未完成的任务"),
-    "no_jobs": ("Every job is done.", "所有任务都已完成。"),
-    "job": ("Job", "任务"),
-    "state": ("State", "状态"),
-    "tries": ("Tries", "次数"),
-    "cause": ("Cause", "原因"),
-    "created": ("Since", "开始于"),
-    "do": ("Actions", "操作"),
-    "retry": ("Retry", "重试"),
-    "retry_of": ("Retry job {id}", "重试任务 {id}"),
-    "drop": ("Drop", "放弃"),
-    "drop_of": ("Drop job {id}", "放弃任务 {id}"),
-    "drop_sure": (
-        "Drop this job? What it would have learnt is not learnt.",
-        "放弃这个任务？它本应学习的内容将不会学习。",
-    ),
-    "state_pending": ("waiting", "等待"),
-    "state_processing": ("running", "运行中"),
-    "state_success": ("done", "成功"),
-    "state_failed": ("comes again", "将重试"),
-    "state_dead": ("dead", "已终止"),
-    # audit
-    "audit_says": (
-        (
-            "This page is for answering a user’s question or a complaint about their memories. "
-            "Nothing can be changed here. That you looked, and at whom, is recorded."
-        ),
-        "此页面用于答复用户关于其记忆的疑问或投诉，不能修改任何内容。您查看了谁，会被记录。",
-    ),
-    "find_user": ("Find a user", "查找用户"),
-    "find": ("Look", "查看"),
-    "of_user": ("{n} memories of {user}", "{user} 的 {n} 条记忆"),
-    "none_of_user": ("No memories of {user}.", "没有 {user} 的记忆。"),
-    "status": ("Status", "状态"),
-    "source": ("Source", "来源"),
-    "changed": ("Changed", "更改于"),
-    "text": ("Memory", "记忆"),
-    "history_of": ("History of: {content}", "历史：{content}"),
-    "page_of": ("Page {page} of {pages}", "第 {page} 页，共 {pages} 页"),
-    "next": ("Next", "下一页"),
-    "previous": ("Previous", "上一页"),
-    "when": ("When", "时间"),
-    "what": ("What", "操作"),
-    "by_whom": ("By", "操作者"),
-    "before": ("Before", "之前"),
-    "after": ("After", "之后"),
-    "op_create": ("created", "创建"),
-    "op_update": ("changed", "修改"),
-    "op_touch": ("confirmed", "再次确认"),
-    "op_dismiss": ("dismissed", "忽略"),
-    "op_restore": ("restored", "恢复"),
-    "op_archive": ("archived", "归档"),
-    "op_delete": ("deleted", "删除"),
-    "op_merge": ("merged", "合并"),
-    "op_accept": ("accepted", "接受"),
-    "op_read": ("looked at", "查看"),
-    "op_set": ("set", "设置"),
-    "actor_system": ("Perdure", "系统"),
-    "actor_user": ("the user", "用户本人"),
-    "actor_admin": ("an admin", "管理员"),
 }
 
 

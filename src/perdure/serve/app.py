@@ -33,8 +33,9 @@ from perdure.errors import (
     Unavailable,
 )
 from perdure.memory import Memory
-from perdure.serve import admin, context, health, items, moving, problems, tidying
+from perdure.serve import admin, context, frames, health, items, moving, problems, tidying
 from perdure.serve.auth import COOKIE, Callers, at_home
+from perdure.serve.frames import Frames
 from perdure.serve.guard import Guard
 from perdure.serve.health import Health
 from perdure.serve.problems import EVERYWHERE
@@ -78,7 +79,7 @@ def create_app(memory: Memory | None, settings: Settings) -> FastAPI:
         settings: whose keys decide who is served.
 
     Raises:
-        Misconfigured: a key cannot be used; the error names the setting.
+        Misconfigured: a key or an origin cannot be used; the error names the setting.
     """
     app = FastAPIOffline(
         title="Perdure",
@@ -89,12 +90,13 @@ def create_app(memory: Memory | None, settings: Settings) -> FastAPI:
     app.state.home = "docs"
     app.state.memory = memory
     app.state.callers = Callers.of(settings, None if memory is None else memory.parts.keys)
+    app.state.frames = Frames.of(settings)
     app.state.health = None if memory is None else Health(memory.parts)
     app.include_router(_door)
     app.include_router(health.routes)
     app.include_router(admin.figures)
     api = APIRouter(prefix=PREFIX, responses=EVERYWHERE)
-    for room in (items, tidying, context, moving, admin):
+    for room in (items, tidying, context, moving, frames, admin):
         api.include_router(room.routes)
     api.include_router(health.routes, include_in_schema=False)
     app.include_router(api)

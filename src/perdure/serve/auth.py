@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Annotated
@@ -236,10 +237,20 @@ def _recognised(
     request: Request, asked: SecurityScopes, _: Annotated[object, Depends(_bearer)]
 ) -> Caller:
     """The caller, if it may do what the route asks for; a thread's work, since keys are rows."""
+    return permitted(request, asked.scopes)
+
+
+def permitted(request: Request, wanted: Collection[str]) -> Caller:
+    """The caller, if it has these permissions.
+
+    Raises:
+        Unauthenticated: it is not known who asks.
+        Forbidden: whoever asks may not.
+    """
     callers: Callers = request.app.state.callers
     caller = callers.recognise(request)
-    if not caller.permissions.issuperset(asked.scopes):
-        raise Forbidden("It needs {permissions}.", permissions=asked.scopes)
+    if not caller.permissions.issuperset(wanted):
+        raise Forbidden("It needs {permissions}.", permissions=wanted)
     return caller
 
 

@@ -477,6 +477,22 @@ class SpendOut(Reply):
     cost: float
 
 
+class PageLinkOut(Reply):
+    """A link into a frame: the way in for one user."""
+
+    url: str = Field(
+        description="By the address that this request came to.",
+        examples=["https://memory.example/pages/in/3q2-8w?link=eyJhbGciOi"],
+    )
+    path: str = Field(
+        description="The same without it, where browsers reach the service by another one.",
+        examples=["/pages/in/3q2-8w?link=eyJhbGciOi"],
+    )
+    expires_at: datetime = Field(
+        description="Until then it can be opened, once.", examples=["2026-11-30T09:05:00Z"]
+    )
+
+
 class SummaryOut(Reply):
     """How the namespace stands."""
 

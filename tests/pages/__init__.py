@@ -1,0 +1,1 @@
+"""A package, so that its browser and its service end with it."""
