@@ -1,7 +1,8 @@
 """Makes the pictures of the pages: a service of its own, made-up people, both languages.
 
 python docs/pages/shots.py            # the pictures of the documents, into docs/pages
-python docs/pages/shots.py FOLDER     # every page, width, theme and language, to look at
+python docs/pages/shots.py FOLDER     # every page, width, theme and language, to look at; also
+                                      # what is empty, wrong, closed, or in a frame
 """
 
 from __future__ import annotations
@@ -12,12 +13,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 from playwright.sync_api import Browser, Page, sync_playwright
+
+from perdure import Memory
+from perdure.settings import Settings
+from perdure.types import JobType, Promise
 
 HERE = Path(__file__).parent
 CHROMIUM = "/usr/bin/chromium"
@@ -50,7 +55,12 @@ QUESTION = {"en": "Which tea should I order?", "zh": "我该点什么茶？"}
 @contextmanager
 def served(folder: Path) -> Iterator[tuple[str, str]]:
     """A service with an empty database; gives its address, and the link of its first start."""
-    environment = {**os.environ, "PERDURE_EMBEDDER": "none"}
+    environment = {
+        **os.environ,
+        "PERDURE_EMBEDDER": "none",
+        "PERDURE_EMBED_ORIGINS": "https://app.example",
+        "PERDURE_EMBED_SECRET": "only for pictures, 32 characters",
+    }
     command = [Path(sys.executable).parent / "perdure", "serve", "--port", "0", "--json"]
     with subprocess.Popen(  # noqa: S603 - our own command line
         command, cwd=folder, env=environment, text=True,
@@ -86,6 +96,20 @@ def fill(url: str) -> None:
         time.sleep(3)
 
 
+def let_die(folder: Path) -> None:
+    """A job that died, as a worker would write it."""
+    settings = Settings(embedder="none", workers=False)
+    with Memory.open(folder / "perdure.db", settings=settings) as memory:
+        at = memory.parts.clock()
+        dead = Promise(type=JobType.CLEANUP, namespace="default", user="ann", key="shown",
+                       payload={}, trace="t", max_retry=5)  # fmt: skip
+        with memory.parts.database.begin() as tx:
+            tx.jobs.promise(dead, at)
+            taken = tx.jobs.claim(at, 60, [JobType.CLEANUP])
+            assert taken is not None  # noqa: S101 - it was just promised
+            tx.jobs.bury(taken, "model_unavailable: The model endpoint does not answer.", at)
+
+
 def shoot(browser: Browser, url: str, link: str, folder: Path, *, every: bool) -> None:
     """Each page in each language; every width and theme too, where that is wanted."""
     for tongue, user in PEOPLE.items():
@@ -99,7 +123,7 @@ def shoot(browser: Browser, url: str, link: str, folder: Path, *, every: bool) -
                 page = context.new_page()
                 page.goto(link)
                 sign(page, url, user)
-                for name in ("memory", "why", "operations", "audit"):
+                for name in (*SHOWN, *LOOKED_AT) if every else SHOWN:
                     visit(page, url, name, tongue)
                     ending = f"-{width}-{theme}" if every else ""
                     page.screenshot(path=folder / f"{name}-{tongue}{ending}.png", full_page=True)
@@ -117,12 +141,108 @@ def sign(page: Page, url: str, user: str) -> None:
 
 def visit(page: Page, url: str, name: str, tongue: str) -> None:
     """Open a page and let it show something."""
-    ask = f"?user_id={PEOPLE[tongue]}" if name == "audit" else ""
-    page.goto(f"{url}/pages/{name}{ask}")
-    if name == "why":
-        page.locator("#query").fill(QUESTION[tongue])
-        page.locator("#ask button").click()
-        page.locator(".sent").wait_for()
+    user = PEOPLE[tongue]
+    page.goto(f"{url}/pages/{(SHOWN | LOOKED_AT)[name].format(user=user)}")
+    if name in DOES:
+        DOES[name](page, url, tongue)
+
+
+def ask(page: Page, _: str, tongue: str) -> None:
+    """Why: a question."""
+    page.locator("#query").fill(QUESTION[tongue])
+    page.locator("#ask button").click()
+    page.locator(".sent").wait_for()
+
+
+def open_all(page: Page, _: str, __: str) -> None:
+    """My memory: every part open, one row as a form, another one deleted, a word mistyped."""
+    page.locator("#rows .acts a").nth(1).click()
+    page.locator("form.edit").wait_for()
+    closed = page.locator("main details:not([open]) > summary")
+    while closed.count():
+        closed.first.click()
+    page.locator("#add-content").fill("茶" * 501)
+    page.locator("#add button").click()
+    page.locator("#add-wrong:not(:empty)").wait_for()
+    page.locator("#erase-typed").fill("x")
+    page.locator("#erase button").click()
+    page.locator("#erase .wrong:not(:empty)").wait_for()
+    page.locator("#rows input[name=chosen]").first.check()
+
+
+def take_away(page: Page, _: str, __: str) -> None:
+    """My memory: a row that is gone for the moment, and back again."""
+    page.locator("#rows .acts .danger").last.click()
+    page.locator("[id^=undo-]").wait_for()
+
+
+def give_back(page: Page, url: str, tongue: str) -> None:
+    """What was taken away for the picture before, back in its place."""
+    page.goto(f"{url}/pages/memory")
+    with httpx.Client(base_url=f"{url}/api/v1", trust_env=False) as api:
+        asked = {"user_id": PEOPLE[tongue], "status": "deleted"}
+        for item in api.get("/memory/items", params=asked).json()["items"]:
+            api.post(f"/memory/items/{item['id']}/restore", json={"user_id": PEOPLE[tongue]})
+
+
+def mistake(page: Page, _: str, __: str) -> None:
+    """Settings: two values that cannot be meant."""
+    page.locator("#capacity-active_limit").fill("many")
+    page.locator("#cost-user_month").fill("-1")
+    page.locator("#values button").click()
+    page.locator("#wrong-cost-user_month:not(:empty)").wait_for()
+
+
+def enter(page: Page, url: str, tongue: str) -> None:
+    """The frame of a host, without the host."""
+    with httpx.Client(base_url=f"{url}/api/v1", trust_env=False) as api:
+        made = api.post(f"/users/{PEOPLE[tongue]}/page-link").json()
+    page.goto(made["url"])
+
+
+def be_new(page: Page, url: str, _: str) -> None:
+    """My memory of somebody of whom nothing is known."""
+    page.context.clear_cookies(name="perdure_user")
+    page.goto(f"{url}/pages/memory")
+
+
+def be_nobody(page: Page, url: str, _: str) -> None:
+    """A page of admins for whoever is none."""
+    page.context.clear_cookies(name="perdure_key")
+    page.goto(f"{url}/pages/audit")
+
+
+SHOWN: Mapping[str, str] = {
+    "memory": "memory",
+    "why": "why",
+    "operations": "operations",
+    "settings": "operations/settings",
+    "audit": "audit?user_id={user}",
+}
+LOOKED_AT: Mapping[str, str] = {
+    "memory-open": "memory",
+    "memory-gone": "memory",
+    "memory-back": "memory",
+    "memory-unused": "memory?status=unused",
+    "memory-nothing": "memory?q=zebra",
+    "settings-wrong": "operations/settings",
+    "audit-nobody": "audit?user_id=nobody",
+    "missing": "memory/nothing",
+    "frame": "memory",
+    "frame-closed": "in/nothing?link=x",
+    "memory-empty": "memory",
+    "sign-in": "audit",
+}
+DOES: Mapping[str, Callable[[Page, str, str], None]] = {
+    "why": ask,
+    "memory-open": open_all,
+    "memory-gone": take_away,
+    "memory-back": give_back,
+    "settings-wrong": mistake,
+    "frame": enter,
+    "memory-empty": be_new,
+    "sign-in": be_nobody,
+}
 
 
 def main() -> None:
@@ -132,6 +252,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place, served(Path(place)) as (url, link):
         fill(url)
+        let_die(Path(place))
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
             shoot(browser, url, link, folder, every=every)

@@ -7,12 +7,12 @@ from pathlib import Path
 from fastapi import FastAPI
 from starlette.staticfiles import StaticFiles
 
-from perdure.pages import audit, desk, frame, mine, one, operations, sign, why
+from perdure.pages import audit, desk, frame, mine, one, operations, sign, tune, why
 from perdure.pages.page import HOME, PREFIX
 from perdure.serve.frames import PATH
 
 _STATIC = Path(__file__).parent / "static"
-_WINDOW = (mine, one, desk, sign, why, operations, audit)
+_WINDOW = (mine, one, desk, sign, why, tune, operations, audit)
 _FRAME = (frame, mine, one, desk)
 
 
