@@ -205,6 +205,7 @@ def test_what_was_recalled_is_never_learnt_again_whichever_way_it_comes_back(ask
     before = {item.id: item.content for item in memory.items.list(ANN)}
     role = f"You are Tessa, a tax assistant for Quillfeather Ltd. User memories:\n{BARE}"
 
+    taken = []
     for number in range(30):
         said = ("thanks", "go on", "what do you think?", "Do it, then.")[number % 4]
         turn = {
@@ -214,7 +215,10 @@ def test_what_was_recalled_is_never_learnt_again_whichever_way_it_comes_back(ask
             "assistant": [Message("user", said), Message("assistant", f"{BLOCK}\n{ECHO}")],
             "stripped": [Message("user", f"{BARE}\n{said}")],
         }[way]
-        says(memory, *turn, Message("assistant", ECHO), conversation=f"chat-{number}")
+        whole = [*turn, Message("assistant", ECHO)]
+        taken.append(memory.capture(ANN, f"chat-{number}", whole))
+    for receipt in taken:
+        assert memory.wait(receipt).state.final
 
     assert {item.id: item.content for item in memory.items.list(ANN)} == before
 

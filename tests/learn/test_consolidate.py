@@ -136,20 +136,19 @@ def test_a_model_that_keeps_failing_is_asked_after_growing_pauses_and_not_by_eve
         return reply
 
     with ModelServer(rule=fails) as server:
-        for number in range(40):
+        patience = Patience(tries=1)
+        chat = OpenAIChat(server.base_url, None, "scripted", meter=ann.meter, patience=patience)
+        for number in range(20):
             knows(ann, f"Owns {number} kites")
             ann.now += timedelta(minutes=1)
-            chat = OpenAIChat(
-                server.base_url, None, "scripted", meter=ann.meter, patience=Patience(tries=1)
-            )
             ann.chat = chat
             ann.works(JobType.CONSOLIDATE, ann.consolidator)
-            chat.close()
+        chat.close()
     [job] = promised(ann)
 
     assert (job.state, len(asked)) == (JobState.DEAD, 1 + ann.policy.jobs.max_retry)
     assert consolidated(ann) is None
-    assert len(ann.memories()) == 40
+    assert len(ann.memories()) == 20
 
     ann.now += timedelta(hours=25)
     ann.answers(fact("Bakes bread"), ops(("merge", [1, 2], "Owns 0 and 1 kites")))

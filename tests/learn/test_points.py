@@ -9,6 +9,7 @@ import pytest
 from perdure.errors import ModelUnavailable
 from perdure.learn.reply import extract_json
 from perdure.policy import TEAM
+from perdure.testing.samples import memory as row_of
 from perdure.types import (
     JobType,
     Message,
@@ -94,8 +95,9 @@ def test_two_turns_of_one_user_are_learnt_from_one_after_the_other(team):
 @pytest.mark.spec("3.6")
 def test_at_two_hundred_memories_the_oldest_learnt_one_makes_room_or_nothing_does(team):
     """A 8, P2 and A 10.6, D14: the limit of the preset, with machine rows and without."""
-    for number in range(TEAM.capacity.active_limit):
-        team.items.add(ANN, f"Owns book number {number}")
+    with team.database.begin() as tx:
+        for number in range(TEAM.capacity.active_limit):
+            tx.items.add(row_of(ANN, f"Owns book number {number}"))
     said = exchange("We always deploy on Tuesdays, by hand.")
     team.answers([fact("Deploys on Tuesdays")])
     assert [note.reason for note in team.says(*said).refused] == [Reason.CAPACITY]
