@@ -6,9 +6,9 @@ import importlib
 import importlib.util
 import json
 import logging
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from threading import Lock
 from typing import Any
 
@@ -22,7 +22,8 @@ from perdure.types import Scope
 _HEX = 64  # characters of a fingerprint
 _REF = 4 * 64  # bytes of an id of ours
 _MOST = 16_384  # rows of one reply; Milvus gives no more
-_IN_LIST = 500  # values in one filter
+_IN_LIST = 500  # ids in one question
+_AHEAD = 2  # parts of a text that are asked for at once; most texts have one
 _SPARE = 4  # parts that one text is expected to fill of a reply
 _UNREACHED = 2  # Milvus's number for a server that cannot be reached
 
@@ -31,7 +32,9 @@ class MilvusHost:
     """`ports.VectorHost` on one Milvus server. Share it between threads.
 
     Owner and ref are searched for by their fingerprints: nothing that somebody wrote is ever part
-    of a filter. The owner's fingerprint is the partition key, and comparison is exact.
+    of a filter. The owner's fingerprint is the partition key, and comparison is exact. Rows of a
+    known ref are found, and deleted, by their primary key: a filter would look at every row where
+    there is no partition, as in Milvus Lite.
 
     Args:
         url: such as ``http://127.0.0.1:19530``.
@@ -72,7 +75,7 @@ class MilvusHost:
         owner = _owner(scope)
         rows = [
             {
-                "id": text.fingerprint(owner, corpus, entry.ref, str(part)),
+                "id": _id(owner, corpus, entry.ref, part),
                 "owner": owner,
                 "corpus": corpus.value,
                 "key": text.fingerprint(entry.ref),
@@ -84,17 +87,12 @@ class MilvusHost:
             for entry in entries
             for part, vector in enumerate(entry.vectors)
         ]
-        shorter: dict[int, list[str]] = {}
-        for entry in entries:
-            shorter.setdefault(len(entry.vectors), []).append(entry.ref)
+        behind = {entry.ref: len(entry.vectors) for entry in entries}
         with self._told(), self._lock:  # Milvus Lite, for tests, loses what two write at once
             client, name = self._there(create=entries[0].vectors.shape[1])
             self._fits(entries[0].vectors.shape[1])
             client.upsert(name, rows, timeout=self._timeout_s)
-            for parts, refs in shorter.items():
-                for some in _keys(refs):
-                    gone = f"{_whose(scope, corpus)} and key in {some} and part >= {parts}"
-                    client.delete(name, filter=gone, timeout=self._timeout_s)
+            self._delete(client, self._stored(client, scope, corpus, behind))
 
     def search(self, scope: Scope, corpus: Corpus, query: Vector, limit: int) -> list[Hit]:
         """The nearest texts by cosine, best first, one hit a ref; the best part speaks.
@@ -133,10 +131,9 @@ class MilvusHost:
         parts: dict[str, list[tuple[int, Sequence[float]]]] = {}
         with self._told():
             client, name = self._there()
-            for some in _keys(refs) if name else ():
-                wanted = f"{_whose(scope, corpus)} and key in {some}"
-                for row in self._rows(client, name, wanted, ["ref", "part", "vector"]):
-                    parts.setdefault(row["ref"], []).append((row["part"], row["vector"]))
+            all_parts = dict.fromkeys(refs if name else (), 0)
+            for row in self._stored(client, scope, corpus, all_parts, "vector"):
+                parts.setdefault(row["ref"], []).append((row["part"], row["vector"]))
         return {
             ref: np.array([vector for _, vector in sorted(rows)], dtype=np.float32)
             for ref, rows in parts.items()
@@ -148,16 +145,15 @@ class MilvusHost:
             client, name = self._there()
             if not name:
                 return {}
-            rows = self._rows(client, name, _whose(scope, corpus), ["ref", "stamp"])
+            rows = self._rows(client, _whose(scope, corpus), ["ref", "stamp"])
             return {row["ref"]: row["stamp"] for row in rows}
 
     def remove(self, scope: Scope, corpus: Corpus, refs: Collection[str]) -> None:
         """Delete."""
         with self._told(), self._lock:  # the same
             client, name = self._there()
-            for some in _keys(refs) if name else ():
-                gone = f"{_whose(scope, corpus)} and key in {some}"
-                client.delete(name, filter=gone, timeout=self._timeout_s)
+            all_parts = dict.fromkeys(refs if name else (), 0)
+            self._delete(client, self._stored(client, scope, corpus, all_parts))
 
     def clear(self) -> None:
         """Delete everything of the model, whoever's."""
@@ -173,17 +169,50 @@ class MilvusHost:
 
     # ── the server ───────────────────────────────────────────────────────────────────────────────
 
-    def _rows(
-        self, client: Any, name: str, wanted: str, fields: list[str]
-    ) -> Iterator[Mapping[str, Any]]:
-        """All rows, also where they are more than one reply holds."""
-        pages = client.query_iterator(
-            name, filter=wanted, output_fields=fields, batch_size=_MOST // 4,
-            timeout=self._timeout_s,
-        )  # fmt: skip
+    def _stored(
+        self, client: Any, scope: Scope, corpus: Corpus, since: Mapping[str, int], *more: str
+    ) -> list[Mapping[str, Any]]:
+        """Rows of these refs with id, ref, part and more; by primary key, from that part on.
+
+        Parts are numbered without a gap, so they are asked for until one is missing.
+        """
+        owner = _owner(scope)
+        found: list[Mapping[str, Any]] = []
+        wanted = dict(since)
+        while wanted:
+            ids = [
+                _id(owner, corpus, ref, first + ahead)
+                for ref, first in wanted.items()
+                for ahead in range(_AHEAD)
+            ]
+            rows = [
+                row
+                for some in _bunches(ids)
+                for row in client.get(
+                    self._collection, ids=some, output_fields=["ref", "part", *more],
+                    timeout=self._timeout_s,
+                )
+            ]  # fmt: skip
+            found += rows
+            there = Counter(row["ref"] for row in rows)
+            wanted = {ref: first + _AHEAD for ref, first in wanted.items() if there[ref] == _AHEAD}
+        return found
+
+    def _delete(self, client: Any, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Delete these; last parts first, so that what is cut short leaves no gap."""
+        last_first = sorted(rows, key=lambda row: -int(row["part"]))
+        for some in _bunches([row["id"] for row in last_first]):
+            client.delete(self._collection, ids=some, timeout=self._timeout_s)
+
+    def _rows(self, client: Any, wanted: str, fields: list[str]) -> list[Mapping[str, Any]]:
+        """All rows, also where they are more than one reply holds; paging is slow, and rare."""
+        given = {"filter": wanted, "output_fields": fields, "timeout": self._timeout_s}
+        rows: list[Mapping[str, Any]] = client.query(self._collection, limit=_MOST, **given)
+        if len(rows) < _MOST:
+            return rows
+        pages = client.query_iterator(self._collection, batch_size=_MOST // 4, **given)
         try:
-            while page := pages.next():
-                yield from page
+            return [row for page in iter(pages.next, []) for row in page]
         finally:
             pages.close()
 
@@ -268,8 +297,12 @@ def _whose(scope: Scope, corpus: Corpus) -> str:
     return f"owner == {json.dumps(_owner(scope))} and corpus == {json.dumps(corpus.value)}"
 
 
-def _keys(refs: Collection[str]) -> Iterator[str]:
-    """The fingerprints of these refs as lists of a filter."""
-    each = iter(dict.fromkeys(refs))
-    while some := list(islice(each, _IN_LIST)):
-        yield json.dumps([text.fingerprint(ref) for ref in some])
+def _id(owner: str, corpus: Corpus, ref: str, part: int) -> str:
+    """The primary key of a part."""
+    return text.fingerprint(owner, corpus, ref, str(part))
+
+
+def _bunches(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    """As many as one question may name."""
+    for start in range(0, len(ids), _IN_LIST):
+        yield ids[start : start + _IN_LIST]
