@@ -5,14 +5,13 @@ random, each by a process that does not know the user yet (*first*: rows, terms 
 read) and once more (*again*: rows and vectors are at hand, words are looked up). All stores are
 asked in turn in one run, and ratios are of pairs. The vector of a question is made before.
 
-    python bench/scale.py [--json FILE] [--plot FILE] [--quick] [--large]
+    python bench/scale.py [--json FILE] [--plot FILE] [--quick] [--large] [--only KIND]
 
 Stores have 1,000, 10,000 and 100,000 memories, on SQLite and PostgreSQL with ``--large`` also
-1,000,000; Milvus Lite ends at 10,000, since it compares what real Milvus finds by its partition
-key. Through the front door filling would take hours: ten users are written by the store, and every
-other one is a copy of one of them, made in the database by INSERT ... SELECT with its terms under
-the sign of the new owner. Then statistics are brought up to date, and Milvus Lite writes what it
-has in memory, as servers do by themselves.
+1,000,000. Through the front door filling would take hours: ten users are written by the store, and
+every other one is a copy of one of them, made in bulk (filling.py). Then statistics are brought up
+to date, and Milvus Lite writes what it has in memory, as servers do by themselves. ``--only`` asks
+fewer databases.
 
 *pgvector* lies in PostgreSQL and *milvus* beside SQLite: there only the vectors are elsewhere, and
 their bytes are those of the vectors alone. The rate of reindexing is that of `perdure reindex`
@@ -38,18 +37,17 @@ from unittest.mock import patch
 import numpy as np
 from rich.console import Console
 from rich.progress import Progress, track
-from sqlalchemy import and_, func, insert, literal, select, text
+from sqlalchemy import text
 
+from filling import copied
 from measures import arguments, bars, report
 from perdure.errors import Misconfigured
 from perdure.observe import Meter
 from perdure.ports import Corpus, EmbedAction, Outside, VectorEntry, VectorIndex, Vectors
 from perdure.recall.answer import Recaller
 from perdure.settings import Secret, Settings
-from perdure.store.columns import owned, whose
-from perdure.store.database import SqlDatabase, SqlTransaction
-from perdure.store.schema import memories, metadata, texts, vectors, words
-from perdure.text import fingerprint, terms
+from perdure.store.database import SqlDatabase
+from perdure.store.schema import metadata
 from perdure.types import MemoryItem, Scope, Switches, VectorStatus
 from perdure.vectors.milvus import MilvusHost
 from perdure.vectors.outside import OutsideIndex
@@ -63,8 +61,7 @@ Figures: TypeAlias = dict[str, float]
 
 OWN = 100  # memories of a user
 MODELS = 10  # users that are written; the others are copies of them
-SIGN = 8  # characters before each token that say whose it is, see store/fulltext.py
-MOST = {"sqlite": 1_000_000, "postgres": 1_000_000, "milvus": 10_000}  # others: 100,000
+MOST = {"sqlite": 1_000_000, "postgres": 1_000_000}  # others: 100,000
 BESIDE = {"pgvector": "postgres", "milvus": "sqlite"}  # an index, and whose rows it serves
 SETTLING = 10  # users after which Milvus Lite is told to write: much in memory makes it slow
 WARM = 5  # rounds that open connections
@@ -126,22 +123,18 @@ class Store:
         """As it stands in the tables."""
         return f"{self.kind}, {self.memories:,}"
 
-    def fill(self, user: int, items: Sequence[MemoryItem]) -> None:
-        """Write what one user has; of an index outside only the vectors."""
+    def send(self, user: int, items: Sequence[MemoryItem]) -> None:
+        """Give the index outside what one user has; a copy of a user is copied there, if it can."""
         scope, model = Scope(user=f"user-{user}"), Scope(user=f"user-{user % MODELS}")
-        index: object = self.index()
-        if isinstance(index, Outside) and (self.kind == "milvus" or user < MODELS):
-            pairs = zip(items, vectors_of(user), strict=True)
-            entries = [VectorEntry(ref=item.id, vectors=one[None]) for item, one in pairs]
-            index.send(scope, Corpus.MEMORIES, entries)
-            return
-        with self.database.begin() as tx:
-            if self.kind == "pgvector":
+        if self.kind == "pgvector" and user >= MODELS:
+            with self.database.begin() as tx:
                 tx.connection.execute(text(COPY), {"user": scope.user, "model": model.user})
-            elif user < MODELS:
-                write(tx, scope, items, vectors_of(user))
-            else:
-                copy(tx, model, scope, {item.id: terms(item.content) for item in items})
+            return
+        index: object = self.index()
+        assert isinstance(index, Outside)
+        pairs = zip(items, vectors_of(user), strict=True)
+        entries = [VectorEntry(ref=item.id, vectors=one[None]) for item, one in pairs]
+        index.send(scope, Corpus.MEMORIES, entries)
 
     def settle(self) -> None:
         """Bring statistics up to date; let Milvus Lite write what it has in memory."""
@@ -179,34 +172,6 @@ class Store:
             return int(connection.execute(text(BYTES[self.kind])).scalar_one())
 
 
-def copy(tx: SqlTransaction, model: Scope, to: Scope, words_of: dict[str, list[str]]) -> None:
-    """Give one user what another has, in the database; only SQLite's index is told the terms."""
-    inside = tx.connection.dialect.name == "sqlite"
-    for table in (memories, vectors) if inside else (memories, vectors, texts):
-        columns = {c.name: c for c in table.columns if not (table is texts and c.name == "id")}
-        theirs = {**columns, "user_id": literal(to.user)}
-        mine = select(*theirs.values()).where(*owned(table))
-        tx.connection.execute(insert(table).from_select(list(theirs), mine), whose(model))
-    if inside:
-        tx.fulltext.index(to, Corpus.MEMORIES, words_of)
-        return
-    sign = fingerprint(*to.owner, Corpus.MEMORIES)[:SIGN]
-    new = texts.alias()
-    signed = literal(sign).concat(func.substr(words.c.token, SIGN + 1))
-    key = {"namespace": to.namespace, "user_id": to.user, "corpus": Corpus.MEMORIES.value}
-    same = (*(new.c[name] == value for name, value in key.items()), new.c.ref == texts.c.ref)
-    lists = (
-        select(signed, new.c.id, words.c.times)
-        .join_from(texts, words, words.c.text == texts.c.id)
-        .join(new, and_(*same))
-        .where(*owned(texts))
-        .prefix_with("STRAIGHT_JOIN", dialect="mariadb")  # its statistics are those of before
-    )
-    names = ["token", "text", "times"]
-    tx.connection.execute(insert(words).from_select(names, lists), whose(model))
-    tx.users.changed(to, Corpus.MEMORIES)
-
-
 def opened(stack: ExitStack, kind: str, memories: int, beside: Sequence[str]) -> list[Store]:
     """Empty stores on a database of their own: its table of vectors, and the indexes beside it."""
     url = stack.enter_context(database(kind))
@@ -228,15 +193,23 @@ def opened(stack: ExitStack, kind: str, memories: int, beside: Sequence[str]) ->
 
 
 def filled(stores: Sequence[Store]) -> None:
-    """The same memories in each; all have as many."""
-    many = stores[0].memories // OWN
-    models = [
-        [replace(i, vector_status=VectorStatus.SYNCED) for i in statements(f"user-{user}", OWN)]
-        for user in range(MODELS)
-    ]
-    for user in track(range(many), f"filling {stores[0].memories:,}", console=ASIDE):
-        for store in stores:
-            store.fill(user, models[user % MODELS])
+    """The same memories in a database and in the indexes beside it."""
+    base, *beside = stores
+    many = base.memories // OWN
+    few = {
+        Scope(user=f"user-{user}"): [
+            replace(i, vector_status=VectorStatus.SYNCED) for i in statements(f"user-{user}", OWN)
+        ]
+        for user in range(min(MODELS, many))
+    }
+    with base.database.begin() as tx:
+        for user, (scope, items) in enumerate(few.items()):
+            write(tx, scope, items, vectors_of(user))
+    copied(base.database, base.kind, few, many)
+    models = list(few.values())
+    for store in beside:
+        for user in track(range(many), f"{store.name}: sending", console=ASIDE):
+            store.send(user, models[user % MODELS])
             if user % SETTLING == SETTLING - 1 and store.kind == "milvus":
                 store.settle()
     for store in stores:
@@ -329,23 +302,27 @@ def main() -> int:
     parser = arguments(__doc__ or "")
     parser.add_argument("--large", action="store_true", help="also 1,000,000 memories; 10 GB")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the figures, as PNG")
+    parser.add_argument(
+        "--only", action="append", choices=[*DATABASES, *BESIDE], help="and no other"
+    )
     given = parser.parse_args()
     few, many = (200, 1_000, 2_000), (1_000, 10_000, 100_000)
     sizes, rounds, again = (few, 20, 1) if given.quick else (many, 100, 3)
     kinds = there((*DATABASES, "milvus"))
     if "postgres" in kinds and has_pgvector():
         kinds.append("pgvector")
+    if given.only:
+        kinds = [kind for kind in kinds if kind in given.only]
     before = load()
     with ExitStack() as stack:
         stores = []
         for size in (*sizes, *((1_000_000,) if given.large else ())):
             fit = [kind for kind in kinds if size <= MOST.get(kind, 100_000)]
-            some = []
             for base in (kind for kind in fit if kind not in BESIDE):
                 beside = [kind for kind in fit if BESIDE.get(kind) == base]
-                some += opened(stack, base, size, beside)
-            filled(some)
-            stores += some
+                some = opened(stack, base, size, beside)
+                filled(some)
+                stores += some
         asked(stores, rounds)
         stores.sort(key=lambda store: kinds.index(store.kind))
         figures = {store.name: store.figures() for store in stores}
@@ -353,7 +330,9 @@ def main() -> int:
         smallest = {store.kind: store for store in stores if store.memories == sizes[0]}
         ratios = {
             "beside SQLite": {
-                s.name: ratio(s, least[s.memories]) for s in stores if s.kind != "sqlite"
+                s.name: ratio(s, least[s.memories])
+                for s in stores
+                if s.kind != "sqlite" and s.memories in least
             },
             f"beside {sizes[0]:,} memories": {
                 s.name: ratio(s, smallest[s.kind]) for s in stores if s.memories > sizes[0]
