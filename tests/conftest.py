@@ -183,13 +183,15 @@ def connected():
 
 
 class Line:
-    """A line to a server that can be cut and mended."""
+    """A line to a server that can be cut and mended, or fall silent and speak again."""
 
     def __init__(self, url):
         self.there = (url.host, url.port)
         self.near = socket.create_server(("127.0.0.1", 0))
         self.url = url.set(port=self.near.getsockname()[1])
         self.whole = True
+        self.speaks = threading.Event()  # else it is taken, and nothing ever comes
+        self.speaks.set()
         self.ends = []
         self.threads = [threading.Thread(target=self.answer)]
         self.threads[0].start()
@@ -207,11 +209,12 @@ class Line:
                     self.threads.append(threading.Thread(target=self.carry, args=ends))
                     self.threads[-1].start()
 
-    @staticmethod
-    def carry(source, sink):
+    def carry(self, source, sink):
         with suppress(OSError):  # it was cut
             while data := source.recv(65_536):
+                self.speaks.wait()
                 sink.sendall(data)
+            self.speaks.wait()
             sink.shutdown(socket.SHUT_WR)
 
     def cut(self):
@@ -221,6 +224,7 @@ class Line:
                 end.shutdown(socket.SHUT_RDWR)
 
     def close(self):
+        self.speaks.set()
         self.cut()
         self.near.shutdown(socket.SHUT_RDWR)
         for thread in self.threads:

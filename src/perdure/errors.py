@@ -229,6 +229,13 @@ class DatabaseUnavailable(Unavailable):
     zh = "数据库没有响应。"
 
 
+class Contended(DatabaseUnavailable):
+    """Others changed the same rows at the same time; nothing was written."""
+
+    code = "database_contended"
+    zh = "其他操作同时修改了相同的数据；没有写入任何内容。"
+
+
 class VectorsUnavailable(Unavailable):
     """The vector index does not answer."""
 

@@ -24,7 +24,7 @@ from perdure.errors import DatabaseUnavailable, Misconfigured, Rejected, Unavail
 from perdure.learn.capture import capture
 from perdure.observe import span
 from perdure.policy import Policy
-from perdure.ports import Also, Joining
+from perdure.ports import Also, Joining, Transaction
 from perdure.settings import Settings
 from perdure.types import (
     Answer,
@@ -193,6 +193,8 @@ class Memory:
 
         Raises:
             Rejected: something in the turn cannot be meant; the error names the field.
+            Contended: it lost to another transaction every time, or once with a ``connection``:
+                only the host can do its own transaction again. Nothing was kept.
             DatabaseUnavailable: it could not be kept.
         """
         meant(scope)
@@ -207,13 +209,18 @@ class Memory:
         )
         parts = self._parts
         policy = policy or parts.policy_of(meant(scope).namespace)
-        if connection is not None:
-            tx = self._joining.joined(connection, parts.notify, scope)
-            return capture(tx, scope, turn, policy, parts.switches, parts.clock())
-        with span("memory capture"), parts.database.begin(scope) as tx:
+
+        def keep(tx: Transaction) -> Receipt:
             taken = capture(tx, scope, turn, policy, parts.switches, parts.clock())
             if also is not None:
                 also(tx, taken)
+            return taken
+
+        if connection is not None:
+            with self._joining.joined(connection, parts.notify, scope) as tx:
+                return keep(tx)
+        with span("memory capture"):
+            taken = parts.database.run(keep, scope)
         if not taken.state.final:
             parts.notify()
         return taken
@@ -291,11 +298,13 @@ class Memory:
             Rejected: the question or the time cannot be meant; the error names the field.
         """
         parts = self._parts
-        policy = policy or parts.policy_of(meant(scope).namespace)
+        namespace = meant(scope).namespace
+        known, fresh = (policy, True) if policy else parts.runtime.known(namespace)
         with span("memory recall"):
             answer = parts.recaller.answer(
-                scope, question, policy=policy, at=parts.clock(), mode=one_of(Mode, mode, "mode"),
+                scope, question, policy=known, at=parts.clock(), mode=one_of(Mode, mode, "mode"),
                 as_of=as_of, explain=explain,
+                newer=None if fresh else lambda: parts.policy_of(namespace),
             )  # fmt: skip
         if as_of is None:
             parts.uses.note(scope, [kept.item.id for kept in answer.kept])

@@ -305,6 +305,19 @@ class JobsPolicy(Group):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DatabasePolicy(Group):
+    """How long a database is waited for; of the whole deployment."""
+
+    busy_s: float = 30.0  # who writes waits so long for others who do, over all tries
+    lock_s: float = 10.0  # one statement waits so long for a row that another holds; not on SQLite
+    tries: int = 5  # a unit of work that lost to another is done so often, then its caller is told
+    again_s: float = 0.02  # before the second try; doubles each time, and as much luck on top
+    connect_s: float = 5.0  # a server has to take a connection within this
+    look_s: float = 3.0  # an idle connection has to show within this that it still leads somewhere
+    answer_s: float = 30.0  # a server that is silent for so long, beside lock_s, is lost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CostPolicy(Group):
     """What models cost, and how much of it learning may spend. Spec 10. None means no limit."""
 
@@ -373,6 +386,7 @@ class Policy(Group):
     budget: BudgetPolicy = field(default_factory=BudgetPolicy)
     render: RenderPolicy = field(default_factory=RenderPolicy)
     jobs: JobsPolicy = field(default_factory=JobsPolicy)
+    database: DatabasePolicy = field(default_factory=DatabasePolicy)
     cost: CostPolicy = field(default_factory=CostPolicy)
     frame: FramePolicy = field(default_factory=FramePolicy)
     defaults: Preferences = field(default_factory=Preferences)
@@ -445,9 +459,10 @@ def _texts(value: Any, where: str) -> tuple[str, ...]:
     return tuple(i.strip() for i in items if i.strip())
 
 
-NEVER_NONE = frozenset(
-    {"timeout_s", "lease_s", "poll_s", "upkeep_s", "half_score", "link_s", "session_s"}
-)
+NEVER_NONE = frozenset({
+    "timeout_s", "lease_s", "poll_s", "upkeep_s", "half_score", "link_s", "session_s", "busy_s",
+    "lock_s", "tries", "connect_s", "look_s", "answer_s",
+})  # fmt: skip
 """Knobs for which 0 cannot mean none."""
 
 TRUTHS: Mapping[str, bool] = {

@@ -42,6 +42,8 @@ from perdure.types import (
     VectorStatus,
 )
 
+Result = TypeVar("Result")
+
 Vector: TypeAlias = NDArray[np.float32]
 """Shape (dimension,), length 1."""
 Vectors: TypeAlias = NDArray[np.float32]
@@ -1045,6 +1047,19 @@ class Database(Protocol):
         """
         ...
 
+    def run(self, work: Callable[[Transaction], Result], scope: Scope | None = None) -> Result:
+        """Do a unit of work as `begin` does; done again where it lost to another one.
+
+        Args:
+            work: reads and writes; has no other effect, since it may be done more than once.
+            scope: as in `begin`.
+
+        Raises:
+            Contended: it lost every time; nothing was written.
+            DatabaseUnavailable: the database does not answer.
+        """
+        ...
+
     def read(self) -> AbstractContextManager[Transaction]:
         """A unit of work that only reads, and sees one moment; never waits for writers.
 
@@ -1080,7 +1095,7 @@ class Joining(Protocol):
         connection: Any,
         committed: Callable[[], None] | None = None,
         scope: Scope | None = None,
-    ) -> Transaction:
+    ) -> AbstractContextManager[Transaction]:
         """A unit of work that the host commits or rolls back.
 
         Args:
@@ -1090,6 +1105,7 @@ class Joining(Protocol):
 
         Raises:
             Rejected: it is no such connection, or it has no transaction to join.
+            Contended: within, it lost to another transaction; only the host can do its own again.
         """
         ...
 

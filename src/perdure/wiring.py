@@ -411,13 +411,21 @@ def database_of(settings: Settings, clock: Clock, *, patient: bool = False) -> D
     if not is_file(settings):
         leaving = () if settings.bus == "none" else EVENTS
         return SqlDatabase.open(
-            settings.database_url, clock=clock, leaving=leaving, patient=patient
+            settings.database_url,
+            clock=clock,
+            policy=settings.policy.database,
+            leaving=leaving,
+            patient=patient,
         )
     if settings.bus != "none":
         raise Misconfigured("A desktop file has no outbox.", field="PERDURE_BUS")
     check_policy(settings.policy)
-    how = settings.policy.item.normalisation
-    return FileDatabase.open(Path(settings.database_url), clock=clock, normalisation=how)
+    return FileDatabase.open(
+        Path(settings.database_url),
+        clock=clock,
+        normalisation=settings.policy.item.normalisation,
+        busy_s=settings.policy.database.busy_s,
+    )
 
 
 def bus_of(settings: Settings) -> Bus | None:

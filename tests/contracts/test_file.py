@@ -37,6 +37,10 @@ class Reopened:
     def begin(self, scope=None):
         return self._unit("begin")
 
+    def run(self, work, scope=None):
+        with self.begin(scope) as tx:
+            return work(tx)
+
     def read(self):
         return self._unit("read")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perdure.store import sqlite
-from perdure.store.database import SqlDatabase
+from perdure.store.database import WAITING, SqlDatabase
 from perdure.testing.contracts import MemoryStoreContract
 from perdure.testing.index_contracts import IndexContract, MessageStoreContract
 from perdure.testing.job_contracts import JobStoreContract
@@ -20,7 +20,7 @@ def database(request, place, monkeypatch):
     if own:
         monkeypatch.setattr(sqlite, "_newer_sqlite", None)
     url = "sqlite://" if kind == "memory" else place(kind)
-    database = SqlDatabase.open(url, clock=lambda: NOW, busy_s=5)
+    database = SqlDatabase.open(url, clock=lambda: NOW, policy=WAITING.but(busy_s=5))
     yield database
     database.close()
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from perdure.store.database import SqlDatabase
+from perdure.store.database import WAITING, SqlDatabase
 from perdure.testing.fakes import FakeHost
 from perdure.testing.samples import NOW
 from perdure.testing.vector_contracts import VectorIndexContract, entry, found, put, search
@@ -31,7 +31,9 @@ def server(name):
 
 @pytest.fixture
 def database(tmp_path):
-    database = SqlDatabase.open(f"sqlite:///{tmp_path / 'perdure.db'}", clock=lambda: NOW, busy_s=5)
+    database = SqlDatabase.open(
+        f"sqlite:///{tmp_path / 'perdure.db'}", clock=lambda: NOW, policy=WAITING.but(busy_s=5)
+    )
     yield database
     database.close()
 

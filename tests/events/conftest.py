@@ -13,7 +13,7 @@ from perdure.events.watch import Watch
 from perdure.learn.capture import capture
 from perdure.observe import Meter
 from perdure.policy import JobsPolicy
-from perdure.store.database import SqlDatabase
+from perdure.store.database import WAITING, SqlDatabase
 from perdure.testing.bus import MemoryBroker
 from perdure.testing.samples import ANN, NOW, promise
 from perdure.types import EVENTS, JobState, Role, Switches, Turn
@@ -35,7 +35,9 @@ class Office:
         self.consumer = self.consumer_of(self.broker.bus())
 
     def opened(self, leaving=tuple(EVENTS)):
-        return SqlDatabase.open(self.url, clock=self.clock, busy_s=5, leaving=leaving)
+        return SqlDatabase.open(
+            self.url, clock=self.clock, policy=WAITING.but(busy_s=5), leaving=leaving
+        )
 
     def relay_of(self, database):
         return Relay(

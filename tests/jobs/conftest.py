@@ -10,7 +10,7 @@ import pytest
 from perdure.jobs.worker import Worker
 from perdure.observe import Meter
 from perdure.policy import JobsPolicy
-from perdure.store.database import SqlDatabase
+from perdure.store.database import WAITING, SqlDatabase
 from perdure.testing.samples import ANN, NOW, promise
 from perdure.types import JobState, JobType
 
@@ -22,7 +22,7 @@ class Hall:
         self.now: datetime = NOW
         self.meter = Meter()
         self.policy = JobsPolicy(jitter=0.0)
-        self.database = SqlDatabase.open(url, clock=self.clock, busy_s=5)
+        self.database = SqlDatabase.open(url, clock=self.clock, policy=WAITING.but(busy_s=5))
         self.handlers = {}
 
     def clock(self):

@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from perdure.errors import (
+    Contended,
     Corrupt,
     DatabaseUnavailable,
     ModelBusy,
@@ -66,6 +67,13 @@ def test_a_busy_model_is_waited_for_as_long_as_it_asks_and_costs_no_try(kind):
     assert verdict(kind(), JOB, NOW, POLICY, 0.0) == Again(at=after(2), counts=False, pause=True)
     late = after(3_600)
     assert verdict(kind(retry_after=20), worn, late, POLICY, 0.0) == Dead()
+
+
+@pytest.mark.spec("5")
+def test_a_job_that_lost_to_another_unit_of_work_is_put_off_and_costs_no_try():
+    worn = replace(JOB, retry_count=2)
+    told = verdict(Contended(), worn, NOW, POLICY, 0.0)
+    assert told == Again(at=after(8), counts=False, pause=False)
 
 
 def test_any_part_that_says_how_long_is_given_that_long():

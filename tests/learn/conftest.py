@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -22,7 +22,7 @@ from perdure.learn.extract import Extracted
 from perdure.learn.steps import Learner
 from perdure.observe import Meter
 from perdure.policy import ASSISTANT, Policy
-from perdure.ports import ChatModel, Corpus, ItemFilter, Transaction
+from perdure.ports import ChatModel, Corpus, ItemFilter, Result, Transaction
 from perdure.store.database import SqlDatabase
 from perdure.store.schema import metadata
 from perdure.testing.fakes import ScriptedChat, WordEmbedder
@@ -57,6 +57,13 @@ class Watched:
     def begin(self, scope: Scope | None = None) -> Iterator[Transaction]:
         with self.inner.begin(scope) as tx, self._noted():
             yield tx
+
+    def run(self, work: Callable[[Transaction], Result], scope: Scope | None = None) -> Result:
+        def noted(tx: Transaction) -> Result:
+            with self._noted():
+                return work(tx)
+
+        return self.inner.run(noted, scope)
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:

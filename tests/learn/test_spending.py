@@ -181,7 +181,7 @@ def test_the_namespace_s_model_is_asked_and_priced(office):
 
 def test_a_cost_that_cannot_be_written_down_is_not_paid_twice():
     class Gone:
-        def begin(self, scope):
+        def run(self, work, scope):
             raise DatabaseUnavailable
 
     meter = Meter()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perdure.store.database import SqlDatabase
+from perdure.store.database import WAITING, SqlDatabase
 from perdure.testing.samples import NOW
 
 
@@ -15,6 +15,6 @@ def url(tmp_path):
 
 @pytest.fixture
 def database(url):
-    database = SqlDatabase.open(url, clock=lambda: NOW, busy_s=0.2)
+    database = SqlDatabase.open(url, clock=lambda: NOW, policy=WAITING.but(busy_s=0.2))
     yield database
     database.close()

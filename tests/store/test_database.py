@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 
 from perdure.errors import Corrupt, DatabaseUnavailable, Misconfigured, MissingExtra, Rejected
 from perdure.ports import Corpus, ItemFilter
-from perdure.store.database import SqlDatabase, migrate
+from perdure.store.database import WAITING, SqlDatabase, migrate
 from perdure.store.dialects import parsed
 from perdure.store.sqlite import library
 from perdure.testing.samples import ANN, BO, NOW, contents, memory, promise
@@ -36,7 +36,8 @@ file.execute("COMMIT")
 
 
 def opened(url, busy_s=0.2, **about):
-    return SqlDatabase.open(url, clock=lambda: NOW, busy_s=busy_s, **about)
+    policy = WAITING.but(busy_s=busy_s)
+    return SqlDatabase.open(url, clock=lambda: NOW, policy=policy, **about)
 
 
 @pytest.fixture
@@ -270,10 +271,10 @@ def test_a_host_takes_its_own_transaction_along(empty_url):
 
     with engine.connect() as connection:
         for finish in (connection.rollback, connection.commit):
-            tx = database.joined(connection, scope=ANN)
-            connection.execute(text("INSERT INTO users VALUES ('ann')"))
-            tx.items.add(memory(ANN, "Likes tea"))
-            tx.jobs.promise(promise(ANN, "k"), NOW)
+            with database.joined(connection, scope=ANN) as tx:
+                connection.execute(text("INSERT INTO users VALUES ('ann')"))
+                tx.items.add(memory(ANN, "Likes tea"))
+                tx.jobs.promise(promise(ANN, "k"), NOW)
             finish()
         assert connection.execute(text("SELECT count(*) FROM users")).scalar() == 1
     with database.read() as tx:
@@ -287,8 +288,12 @@ def test_a_host_takes_its_own_transaction_along(empty_url):
 @pytest.mark.parametrize("level", ["AUTOCOMMIT", "REPEATABLE READ"])
 def test_a_host_whose_transaction_ours_cannot_be_part_of_is_refused(each, database_url, level):
     engine = create_engine(database_url, isolation_level=level)
-    with engine.connect() as connection, pytest.raises(Rejected) as refused:
-        each.joined(connection)
+    with (
+        engine.connect() as connection,
+        pytest.raises(Rejected) as refused,
+        each.joined(connection),
+    ):
+        pass
     engine.dispose()
     assert refused.value.field == "connection"
 
@@ -296,8 +301,12 @@ def test_a_host_whose_transaction_ours_cannot_be_part_of_is_refused(each, databa
 @ON_SERVERS
 def test_a_host_s_connection_to_another_kind_of_database_is_refused(each):
     engine = create_engine("sqlite://")
-    with engine.connect() as connection, pytest.raises(Rejected, match="another kind"):
-        each.joined(connection)
+    with (
+        engine.connect() as connection,
+        pytest.raises(Rejected, match="another kind"),
+        each.joined(connection),
+    ):
+        pass
     engine.dispose()
 
 

@@ -11,7 +11,7 @@ import pytest
 from perdure import Memory, Scope, wiring
 from perdure.errors import ModelUnavailable
 from perdure.settings import load
-from perdure.store.database import SqlDatabase
+from perdure.store.database import WAITING, SqlDatabase
 from perdure.testing.fakes import FakeHost, WordEmbedder
 from perdure.testing.samples import NOW
 from perdure.types import JobState
@@ -23,7 +23,9 @@ ANN = Scope(user="ann")
 
 @pytest.fixture
 def database(tmp_path):
-    database = SqlDatabase.open(f"sqlite:///{tmp_path / 'perdure.db'}", clock=lambda: NOW, busy_s=5)
+    database = SqlDatabase.open(
+        f"sqlite:///{tmp_path / 'perdure.db'}", clock=lambda: NOW, policy=WAITING.but(busy_s=5)
+    )
     yield database
     database.close()
 

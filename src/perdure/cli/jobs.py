@@ -62,8 +62,9 @@ def retry(context: typer.Context, ids: Ids, *, json: Json = False) -> None:
     Examples:
     - `perdure jobs retry 41 42`
     """
-    with given(context).open() as memory, memory.parts.database.begin() as tx:
-        count = tx.jobs.retry(ids, memory.parts.clock())
+    with given(context).open() as memory:
+        at = memory.parts.clock()
+        count = memory.parts.database.run(lambda tx: tx.jobs.retry(ids, at))
     if json:
         say.as_json({"retried": count})
     else:
@@ -79,8 +80,8 @@ def drop(context: typer.Context, ids: Ids, *, json: Json = False) -> None:
     Examples:
     - `perdure jobs drop 41`
     """
-    with given(context).open() as memory, memory.parts.database.begin() as tx:
-        count = tx.jobs.drop(ids)
+    with given(context).open() as memory:
+        count = memory.parts.database.run(lambda tx: tx.jobs.drop(ids))
     if json:
         say.as_json({"dropped": count})
     else:

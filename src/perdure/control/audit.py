@@ -72,8 +72,7 @@ class Audit:
             operation=Operation.READ, actor=Actor.ADMIN, reason=identifier(what, "what", MAX_USER),
             before=None, after=None, at=at, by=identifier(by, "by", MAX_USER),
         )  # fmt: skip
-        with self.database.begin() as tx:
-            tx.audit.add([entry])
+        self.database.run(lambda tx: tx.audit.add([entry]))
 
 
 def _without_texts(entry: AuditEntry) -> AuditEntry:

@@ -56,12 +56,15 @@ class Eraser:
             DatabaseUnavailable: the database does not answer. What was begun goes on by itself.
         """
         _whole(scope)
-        with self.database.begin(scope) as tx:
-            erasure = self._begun(tx, scope, identifier(by, "by", MAX_USER))
+        who = identifier(by, "by", MAX_USER)
+        erasure = self.database.run(lambda tx: self._begun(tx, scope, who), scope)
         self._carry_out(erasure)
-        with self.database.begin(scope) as tx:
+
+        def drop(tx: Transaction) -> int:
             promised = [job for job in tx.jobs.of(scope, erasure.id) if job.key == _key(erasure.id)]
-            tx.jobs.drop([job.id for job in promised])
+            return tx.jobs.drop([job.id for job in promised])
+
+        self.database.run(drop, scope)
         return self.look(scope)
 
     def look(self, scope: Scope) -> Erasure:
@@ -132,16 +135,22 @@ class Eraser:
     def _remove(self, erasure: Erasure, *, ends: bool = False) -> bool:
         """Remove every row in one commit, which may be the one that ends it. Was there any?"""
         scope = _owner(erasure)
-        with self.database.begin(scope) as tx:
+
+        def wipe(tx: Transaction) -> Mapping[str, int] | None:
             now = self._open(tx, erasure)
             if now is None:
-                return False
+                return None
             gone = {**tx.erasures.wipe(scope), **self._unindex(tx, scope)}
             at = self.clock() if ends else None
             tx.erasures.put(replace(now, removed=_together(now.removed, gone), done_at=at))
             if at is not None and any(isinstance(index, Outside) for index in self.indexes):
                 later = at + timedelta(seconds=self.policy.erase_again_s)
                 tx.jobs.promise(self._promise(now, f"{_key(now.id)} again", later), at)
+            return gone
+
+        gone = self.database.run(wipe, scope)
+        if gone is None:
+            return False
         if ends:
             self.meter.count("memory_erased")
         return any(gone.values())
@@ -175,10 +184,13 @@ class Eraser:
         counted: dict[str, int] = {}
         for _, corpus, refs in ghosts:
             counted = _together(counted, {_OUTSIDE + corpus.value: len(refs)})
-        with self.database.begin(scope) as tx:
+
+        def note(tx: Transaction) -> None:
             now = self._open(tx, erasure)
             if now is not None:
                 tx.erasures.put(replace(now, removed={**counted, **now.removed}))
+
+        self.database.run(note, scope)
         for index, corpus, refs in ghosts:
             index.discard(scope, corpus, refs)
 

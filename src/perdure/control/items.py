@@ -140,9 +140,10 @@ class Items(Hand):
             **checked_fields(about, policy.item),
         )
         vector = self._vector(scope, content, policy)
-        with self.database.begin(scope) as tx:
+
+        def write(tx: Transaction) -> MemoryItem:
             unerased(tx, scope, at)
-            old = tx.items.by_hash(scope, hashed)
+            new, old = item, tx.items.by_hash(scope, hashed)
             if old is not None and gone_for_good(old, policy, at):
                 scrub(tx, self.index, scope, [old.id])
                 old = None
@@ -154,13 +155,15 @@ class Items(Hand):
                 ):
                     raise Duplicate(item=old.id, restorable=old.status is Status.DISMISSED)
                 moment = self._after(old)
-                item = replace(
+                new = replace(
                     item, id=old.id, created_at=old.created_at, origin=old.origin, updated_at=moment
                 )
             tx.items.unbury(scope, hashed)
             operation = Operation.RESTORE if old else Operation.CREATE
-            self._write(tx, item, old, vector, entry(operation, old, item, item.updated_at))
-            return self._done(tx, item)
+            self._write(tx, new, old, vector, entry(operation, old, new, new.updated_at))
+            return self._done(tx, new)
+
+        return self.database.run(write, scope)
 
     def edit(
         self,
@@ -194,7 +197,8 @@ class Items(Hand):
             raise Rejected("Nothing to change.", field="content")
         statement = None if content is None else checked_content(content, policy.item)
         vector = self._vector(scope, statement, policy, "update") if statement is not None else None
-        with self.database.begin(scope) as tx:
+
+        def write(tx: Transaction) -> MemoryItem:
             old = as_shown(known(tx, scope, item), shown)
             at = self._after(old)
             changes = checked_fields(about, policy.item, old.metadata)
@@ -208,6 +212,8 @@ class Items(Hand):
             self._write(tx, new, old, vector, entry(Operation.UPDATE, old, new, at))
             return self._done(tx, new)
 
+        return self.database.run(write, scope)
+
     def dismiss(self, scope: Scope, item: str, *, shown: datetime | None = None) -> MemoryItem:
         """Refuse a memory: it is not said again, and never learnt again by itself.
 
@@ -215,7 +221,8 @@ class Items(Hand):
             NotFound: this user has no such memory.
             Stale: it was changed since ``shown``.
         """
-        with self.database.begin(scope) as tx:
+
+        def write(tx: Transaction) -> MemoryItem:
             old = as_shown(known(tx, scope, item), shown)
             if old.status is Status.DISMISSED:
                 return self._done(tx, old)
@@ -224,6 +231,8 @@ class Items(Hand):
             self._write(tx, new, old, None, entry(Operation.DISMISS, old, new, at))
             return self._done(tx, new)
 
+        return self.database.run(write, scope)
+
     def accept(self, scope: Scope, item: str, *, shown: datetime | None = None) -> MemoryItem:
         """Let a memory be said that reads like an order; to refuse it, dismiss it.
 
@@ -231,7 +240,8 @@ class Items(Hand):
             NotFound: this user has no such memory.
             Stale: it was changed since ``shown``.
         """
-        with self.database.begin(scope) as tx:
+
+        def write(tx: Transaction) -> MemoryItem:
             old = as_shown(known(tx, scope, item), shown)
             if not old.suspicious:
                 return self._done(tx, old)
@@ -239,6 +249,8 @@ class Items(Hand):
             new = replace(old, suspicious=False, updated_at=at)
             self._write(tx, new, old, None, entry(Operation.ACCEPT, old, new, at))
             return self._done(tx, new)
+
+        return self.database.run(write, scope)
 
     def restore(self, scope: Scope, item: str, *, shown: datetime | None = None) -> MemoryItem:
         """Make a dismissed or archived memory active again, or take a delete back in time.
@@ -253,7 +265,8 @@ class Items(Hand):
             LimitReached: no further active memory fits.
         """
         policy = self.policy_of(meant(scope).namespace)
-        with self.database.begin(scope) as tx:
+
+        def write(tx: Transaction) -> MemoryItem:
             stored = next(iter(tx.items.get(scope, [item])), None)
             old = as_shown(stored or taken_out(tx, scope, item, policy, self.clock()), shown)
             if stored is not None and old.status is Status.ACTIVE:
@@ -270,6 +283,8 @@ class Items(Hand):
             self._write(tx, new, stored, None, entry(Operation.RESTORE, stored, new, at))
             return self._done(tx, new)
 
+        return self.database.run(write, scope)
+
     def delete(self, scope: Scope, item: str, *, shown: datetime | None = None) -> None:
         """Delete a memory. Older material cannot bring it back.
 
@@ -278,20 +293,26 @@ class Items(Hand):
             Stale: it was changed since ``shown``.
         """
         policy = self.policy_of(meant(scope).namespace)
-        with self.database.begin(scope) as tx:
+
+        def write(tx: Transaction) -> None:
             old = as_shown(known(tx, scope, item), shown)
             self._delete(tx, old, policy)
             self._done(tx, old)
 
+        self.database.run(write, scope)
+
     def clear(self, scope: Scope, which: ItemFilter | None = None) -> int:
         """Delete every memory the scope lists, whatever its status. Returns how many."""
         policy = self.policy_of(meant(scope).namespace)
-        which = which or ItemFilter(statuses=frozenset(Status) - {Status.DELETED})
-        with self.database.begin(scope) as tx:
-            doomed = tx.items.every(scope, which)
+        meant_ones = which or ItemFilter(statuses=frozenset(Status) - {Status.DELETED})
+
+        def write(tx: Transaction) -> int:
+            doomed = tx.items.every(scope, meant_ones)
             for item in doomed:
                 self._delete(tx, item, policy)
             return self._done(tx, len(doomed))
+
+        return self.database.run(write, scope)
 
     def _claim(self, tx: Transaction, scope: Scope, new: MemoryItem) -> None:
         """The statement is free for this memory; a deleted one that said it makes way."""

@@ -10,7 +10,7 @@ from datetime import timedelta
 from hashlib import sha256
 
 from perdure.errors import NotFound, Rejected, Unavailable
-from perdure.ports import Clock, Database
+from perdure.ports import Clock, Database, Transaction
 from perdure.types import (
     MAX_NAMESPACE,
     MAY,
@@ -79,9 +79,12 @@ class Keys:
             hashed=hashed(secret),
             created_at=at,
         )
-        with self.database.begin() as tx:
+
+        def write(tx: Transaction) -> None:
             tx.keys.add(key)
             tx.audit.add([self._note(key, "key made", by)])
+
+        self.database.run(write)
         return key, secret
 
     def list(self, namespace: str) -> list[Key]:
@@ -95,12 +98,15 @@ class Keys:
         Raises:
             NotFound: there is no such key in this namespace.
         """
-        with self.database.begin() as tx:
+
+        def write(tx: Transaction) -> Key:
             key = tx.keys.revoke(namespace, ident, self.clock())
             if key is None:
                 raise NotFound(field="id")
             tx.audit.add([self._note(key, "key revoked", by)])
-        return key
+            return key
+
+        return self.database.run(write)
 
     def find(self, secret: str) -> Key | None:
         """The key of a secret; None if there is none, or it was revoked.
@@ -116,8 +122,8 @@ class Keys:
             return None
         at = self.clock()
         if key.last_used_at is None or at - key.last_used_at >= _NOTED:
-            with suppress(Unavailable), self.database.begin() as tx:
-                tx.keys.used(key, at)
+            with suppress(Unavailable):
+                self.database.run(lambda tx: tx.keys.used(key, at))
         return key
 
     def any_of(self, role: KeyRole) -> bool:

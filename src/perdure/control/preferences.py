@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 from perdure.errors import Rejected
 from perdure.policy import Policy
-from perdure.ports import Corpus, Database
+from perdure.ports import Corpus, Database, Transaction
 from perdure.types import Preferences, Scope, meant
 
 
@@ -37,7 +37,10 @@ class UserPreferences:
             if not isinstance(value, bool):
                 raise Rejected("Expected true or false.", field=name)
         defaults = self.policy_of(meant(scope).namespace).defaults
-        with self.database.begin(scope) as tx:
+
+        def write(tx: Transaction) -> Preferences:
             tx.users.prefer(scope, **switches)
             tx.users.changed(scope, Corpus.MEMORIES)
             return tx.users.preferences(scope, defaults)
+
+        return self.database.run(write, scope)

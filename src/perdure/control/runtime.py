@@ -11,7 +11,7 @@ from typing import Any
 
 from perdure.errors import Stale, Unavailable
 from perdure.policy import Policy
-from perdure.ports import Clock, Database
+from perdure.ports import Clock, Database, Transaction
 from perdure.types import MAX_NAMESPACE, Actor, AuditEntry, Operation, identifier, new_id
 
 _OTHER_NAMES = {"memory.extraction_model": "learn.extraction_model"}
@@ -31,17 +31,27 @@ class Runtime:
     _known: dict[str, tuple[datetime, Policy]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def known(self, namespace: str) -> tuple[Policy, bool]:
+        """The last known policy of a namespace, or the deployment's, and whether it holds now."""
+        known = self._known.get(namespace)
+        if known is None:
+            return self.policy, False
+        return known[1], self.clock() - known[0] < _FRESH
+
     def policy_of(self, namespace: str) -> Policy:
         """The policy of a namespace; the last known one while the database does not answer."""
+        last, fresh = self.known(namespace)
+        if fresh:
+            return last
         at = self.clock()
-        known = self._known.get(namespace)
-        if known is not None and at - known[0] < _FRESH:
-            return known[1]
         try:
             with self.database.read() as tx:
                 values = tx.runtime.get(namespace)
         except Unavailable:
-            return known[1] if known is not None else self.policy
+            with self._lock:  # nobody else waits for it for a while
+                if namespace in self._known:
+                    self._known[namespace] = (self.clock(), last)
+            return last
         knobs: dict[str, dict[str, object]] = {}
         for name, value in values.items():
             group, _, knob = name.partition(".")
@@ -101,13 +111,16 @@ class Runtime:
         if self.check is not None:
             self.check(turned)
         at = self.clock()
-        with self.database.begin() as tx:
+
+        def write(tx: Transaction) -> None:
             before = tx.runtime.hold(namespace, values)
             for name, value in values.items():
                 if shown is not None and before[name] != shown[name]:
                     raise Stale(field=name)
                 tx.runtime.put(namespace, name, value)
                 tx.audit.add([_entry(namespace, name, before[name], value, by, at)])
+
+        self.database.run(write)
         with self._lock:
             self._known.pop(namespace, None)
         return self.policy_of(namespace)

@@ -188,7 +188,11 @@ class Importer:
             return
         owner = Scope(namespace=scope.namespace, user=scope.user)
         done: list[Imported] = []
-        with suppress(_TakenBack), self.database.begin(owner) as tx:
+        met = set(self._met)
+
+        def write(tx: Transaction) -> None:
+            done.clear()
+            self._met.intersection_update(met)
             later = _Later()
             unerased(tx, owner, self.began)
             for one in held:
@@ -199,6 +203,9 @@ class Importer:
             if later.items or later.messages:
                 at = self.clock()
                 tx.jobs.promise(_embed_later(owner, later, new_id(at)), at)
+
+        with suppress(_TakenBack):
+            self.database.run(write, owner)
         held.clear()
         yield from done
 
@@ -240,8 +247,10 @@ class Importer:
 
     def _as_it_was(self, turn: list[_Said]) -> str:
         """Keep what was kept where it was exported, though nothing may be learnt from it here."""
-        where, later, at = turn[0].where, _Later(), self.clock()
-        with self.database.begin(where) as tx:
+        where, at = turn[0].where, self.clock()
+
+        def write(tx: Transaction) -> None:
+            later = _Later()
             unerased(tx, where, self.began)
             for one in turn:
                 kept = tx.messages.add(where, one.conversation, [one.message], at, new_id(at))
@@ -249,6 +258,8 @@ class Importer:
                     later.messages += [said.seq for said in kept]
             if later.messages:
                 tx.jobs.promise(_embed_later(where, later, new_id(at)), at)
+
+        self.database.run(write, where)
         return "kept"
 
     def _known(self, where: Scope, conversation: str, turn: list[_Said]) -> set[str]:

@@ -47,13 +47,16 @@ class Undo(Hand):
         policy = self.policy_of(scope.namespace)
         owner = Scope(namespace=scope.namespace, user=scope.user)
         at = self.clock()
-        with self.database.begin(scope) as tx:
+
+        def write(tx: Transaction) -> Undone:
             entries = [e for e in tx.audit.every(owner) if e.trace == run and e.was is not None]
             if not entries:
                 raise NotFound(field="run")
             if min(e.at for e in entries) <= past(at, policy.consolidate.undo_s):
                 raise Rejected("It was too long ago.", field="run")
             return self._back(tx, owner, entries, policy, at)
+
+        return self.database.run(write, scope)
 
     def _back(
         self,

@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import groupby
 
 from perdure.errors import Unavailable
-from perdure.ports import Clock, Database
+from perdure.ports import Clock, Database, Transaction
 from perdure.types import Scope
 
 _EVERY_S = 1.0  # how often notes are written
@@ -47,11 +47,14 @@ class Uses:
         self, owner: tuple[str, str], noted: Mapping[tuple[str, str, str], int], at: datetime
     ) -> None:
         scope = Scope(namespace=owner[0], user=owner[1])
+
+        def write(tx: Transaction) -> None:
+            for (_, _, item), times in noted.items():
+                for _ in range(times):
+                    tx.items.used(scope, [item], at)
+
         try:
-            with self.database.begin(scope) as tx:
-                for (_, _, item), times in noted.items():
-                    for _ in range(times):
-                        tx.items.used(scope, [item], at)
+            self.database.run(write, scope)
         except Unavailable:
             with self._lock:
                 self._noted.update(noted)

@@ -74,14 +74,18 @@ class Verdicts(Hand):
         if not corrects and text is not None:
             raise Rejected("Only a correction has a text.", field="text")
         correction = self._correction(scope, text, trace, policy) if corrects else None
-        with self.database.begin(scope) as tx:
+
+        def write(tx: Transaction) -> tuple[MemoryItem, bool]:
             before = None if correction is None else _corrected(tx, scope, item, correction)
             if before is not None:
-                return self._done(tx, before)
+                return self._done(tx, before), False
             old = known(tx, scope, item)
             said = Feedback(trace=trace, item=old.id, verdict=verdict, at=self.clock())
             new = tx.feedback.add(scope, said)
-            now = self._done(tx, old if correction is None else self._correct(tx, old, correction))
+            now = old if correction is None else self._correct(tx, old, correction)
+            return self._done(tx, now), new
+
+        now, new = self.database.run(write, scope)
         if new:
             self.meter.within(scope.namespace).count("memory_feedback", verdict=verdict.value)
         return now

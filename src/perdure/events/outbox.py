@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from perdure.errors import DatabaseUnavailable, Unavailable
@@ -12,8 +13,8 @@ from perdure.events.payload import letter
 from perdure.events.watch import Watch
 from perdure.observe import Meter
 from perdure.policy import JobsPolicy
-from perdure.ports import Bus, Clock, Database
-from perdure.types import Scope
+from perdure.ports import Bus, Clock, Database, Transaction
+from perdure.types import Outgoing, Scope
 
 _log = logging.getLogger(__name__)
 _EVER = datetime.max.replace(tzinfo=UTC)
@@ -69,15 +70,20 @@ class Relay:
         self._meter.level("outbox_age_seconds", (at - oldest).total_seconds() if oldest else 0.0)
         if not some:
             return 0
-        with self._database.begin() as tx:
-            if not tx.outbox.lead(self._token, at, at + timedelta(seconds=self._policy.lease_s)):
-                return 0
-            due = tx.outbox.due(before, self._policy.outbox_batch)
+        due = self._database.run(lambda tx: self._mine(tx, at, before))
+        if not due:
+            return 0
         self._bus.publish([letter(one) for one in due])
-        with self._database.begin() as tx:
-            tx.outbox.sent([one.id for one in due], self._clock())
+        self._database.run(lambda tx: tx.outbox.sent([one.id for one in due], self._clock()))
         self._meter.count("bus_events", len(due), outcome="published")
         return len(due)
+
+    def _mine(self, tx: Transaction, at: datetime, before: datetime) -> Sequence[Outgoing]:
+        """What is due, if it is this process that publishes now."""
+        until = at + timedelta(seconds=self._policy.lease_s)
+        if not tx.outbox.lead(self._token, at, until):
+            return ()
+        return tx.outbox.due(before, self._policy.outbox_batch)
 
     def run(self, stop: threading.Event) -> None:
         """Publish until told to stop."""
@@ -110,11 +116,14 @@ def arrive(database: Database, scope: Scope, key: str, at: datetime) -> int:
     Raises:
         DatabaseUnavailable: nothing was changed.
     """
-    with database.begin(scope) as tx:
+
+    def make(tx: Transaction) -> int:
         came = tx.outbox.take(scope, key)
         for one in came:
             tx.jobs.promise(one.promise, at, arrived=True)
-    return len(came)
+        return len(came)
+
+    return database.run(make, scope)
 
 
 def come_home(database: Database, clock: Clock, limit: int) -> int:

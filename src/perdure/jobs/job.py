@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from perdure.errors import (
     CapReached,
+    Contended,
     Corrupt,
     ModelBusy,
     PerdureError,
@@ -65,7 +66,7 @@ def verdict(
     if isinstance(failure, CapReached):
         return Again(at=at + wait, counts=False, pause=False)
     busy = isinstance(failure, ModelBusy | TooMany)
-    spared = busy or isinstance(failure, VectorsUnavailable)  # which rest by themselves
+    spared = busy or isinstance(failure, VectorsUnavailable | Contended)  # which pass by themselves
     if spared and at < (job.created_at or at) + timedelta(seconds=policy.busy_max_s):
         return Again(at=at + wait, counts=False, pause=busy)
     if job.retry_count >= job.max_retry:

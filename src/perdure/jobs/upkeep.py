@@ -51,9 +51,9 @@ class Upkeep:
             Unavailable: the database does not answer.
         """
         at = self._clock()
-        with self._database.begin() as tx:
-            tx.jobs.release(at)
-            tx.jobs.forget(at - timedelta(seconds=self._policy.keep_finished_s))
+        before = at - timedelta(seconds=self._policy.keep_finished_s)
+        self._database.run(lambda tx: tx.jobs.release(at))
+        self._database.run(lambda tx: tx.jobs.forget(before))
         for chore in self._chores:
             if self._next.get(chore, at) <= at:
                 self._promise(chore, at)
@@ -62,9 +62,7 @@ class Upkeep:
     def _promise(self, chore: Chore, at: datetime) -> None:
         promises = chore.due(at, int(at.timestamp() // chore.every_s))
         if promises:
-            with self._database.begin() as tx:
-                for promise in promises:
-                    tx.jobs.promise(promise, at)
+            self._database.run(lambda tx: [tx.jobs.promise(one, at) for one in promises])
 
     def run(self, stop: threading.Event) -> None:
         """At once, and again and again until told to stop."""

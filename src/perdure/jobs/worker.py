@@ -14,7 +14,7 @@ from perdure.jobs.backlog import Backlog
 from perdure.jobs.job import Again, Effect, Handler, cause, verdict
 from perdure.observe import Meter, span
 from perdure.policy import JobsPolicy
-from perdure.ports import Clock, Database
+from perdure.ports import Clock, Database, Transaction
 from perdure.types import Job, JobType
 
 _log = logging.getLogger(__name__)
@@ -103,8 +103,8 @@ class Worker:
         types = {kind for kind in self._handlers if self._paused.get(kind, at) <= at}
         if self._backlog is not None and self._backlog.over():
             types -= self._backlog.later
-        with self._database.begin() as tx:
-            job = tx.jobs.claim(at, self._policy.lease_s, types)
+        lease_s = self._policy.lease_s
+        job = self._database.run(lambda tx: tx.jobs.claim(at, lease_s, types))
         if job is None:
             return False
         self._in_hand[job.id] = job
@@ -132,15 +132,17 @@ class Worker:
         Raises:
             Unavailable: the database does not answer; the jobs come back when their lease ends.
         """
-        at = self._clock()
-        with self._database.begin() as tx:
-            return sum(
-                tx.jobs.postpone(job, "stopped", at, at, counts=False)
-                for job in list(self._in_hand.values())
-            )
+        at, held = self._clock(), list(self._in_hand.values())
+        return self._database.run(
+            lambda tx: sum(tx.jobs.postpone(job, "stopped", at, at, counts=False) for job in held)
+        )
 
     def _write(self, job: Job, effect: Effect) -> None:
-        """The effect and the job's end in one commit; nothing if the job was taken over."""
+        """The effect and the job's end in one commit; nothing if the job was taken over.
+
+        Where it loses to another unit of work the whole job is put off, since what it found out
+        may no longer hold.
+        """
         with self._database.begin(job.scope) as tx:
             if not tx.jobs.beat(job, self._lease_end()):
                 raise Fenced
@@ -151,12 +153,13 @@ class Worker:
         at = self._clock()
         told = verdict(failure, job, at, self._policy, self._rng.random())
         error = cause(failure)
-        with self._database.begin() as tx:
+
+        def note(tx: Transaction) -> bool:
             if isinstance(told, Again):
-                held = tx.jobs.postpone(job, error, told.at, at, counts=told.counts)
-            else:
-                held = tx.jobs.bury(job, error, at, without=self._forgets)
-        if not held:
+                return tx.jobs.postpone(job, error, told.at, at, counts=told.counts)
+            return tx.jobs.bury(job, error, at, without=self._forgets)
+
+        if not self._database.run(note):
             self._count(job, "fenced")
         elif isinstance(told, Again):
             if told.pause:
@@ -183,9 +186,8 @@ class Worker:
     def _beat(self, job: Job, done: threading.Event) -> None:
         while not done.wait(self._policy.lease_s / _BEATS):
             try:
-                with self._database.begin() as tx:
-                    if not tx.jobs.beat(job, self._lease_end()):
-                        return
+                if not self._database.run(lambda tx: tx.jobs.beat(job, self._lease_end())):
+                    return
             except Unavailable as error:
                 _log.warning("heartbeat of job %s missed: %s", job.id, error.code)
 

@@ -125,8 +125,7 @@ class Consolidator:
                 done = replace(done, failed=(*done.failed, error.code))
                 continue
             if not dry_run:
-                with self.database.begin(scope) as tx:
-                    found = self._write(run, found, tx)
+                found = self.database.run(partial(self._write, run, found), scope)
             done = replace(
                 done,
                 merges=(*done.merges, *found.merges),

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from perdure.errors import CapReached, DatabaseUnavailable, ReplyUnusable
 from perdure.observe import Meter, span
 from perdure.policy import CostPolicy, Policy
-from perdure.ports import ChatModel, Clock, Database, Question, Reply
+from perdure.ports import ChatModel, Clock, Database, Question, Reply, Transaction
 from perdure.types import Scope, Spend
 
 
@@ -78,10 +78,13 @@ class Spending:
         self.meter.within(self.scope.namespace).count(
             "model_cost", cost, model=reply.model, purpose=question.purpose
         )
+
+        def write(tx: Transaction) -> None:
+            gone = tx.erasures.since(self.scope, began)
+            tx.spend.add(self.scope.namespace, None if gone else self.scope.user, spent)
+
         try:
-            with self.database.begin(self.scope) as tx:
-                gone = tx.erasures.since(self.scope, began)
-                tx.spend.add(self.scope.namespace, None if gone else self.scope.user, spent)
+            self.database.run(write, self.scope)
         except DatabaseUnavailable:  # asking again would cost again
             self.meter.count("spend_unnoted")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -117,6 +117,7 @@ class Recaller:
         mode: Mode = Mode.ON,
         as_of: datetime | None = None,
         explain: bool = False,
+        newer: Callable[[], Policy] | None = None,
     ) -> Answer:
         """The few memories that matter for the next message, as text, with reasons.
 
@@ -128,6 +129,8 @@ class Recaller:
             mode: what memory may do in this conversation.
             as_of: answer with what was believed then; None: now.
             explain: tell the way of each memory that was considered, and what no arm found.
+            newer: reads the policy that holds now, which is then taken; the deadline is the old
+                one's.
 
         Returns:
             What to say, what not and why. A part that failed is named in ``degraded``; the text is
@@ -137,13 +140,13 @@ class Recaller:
             Rejected: the question or the time cannot be meant.
         """
         at, as_of = aware(at, "at"), earlier(as_of, at)
-        query = Query(
-            scope=scope,
-            words=asked(question, policy.search.question_chars),
-            at=as_of or at,
-            policy=fixed(policy),
-            as_of=as_of,
-        )
+
+        def query_by(policy: Policy) -> Query:
+            words = asked(question, policy.search.question_chars)
+            rules = fixed(policy)
+            return Query(scope=scope, words=words, at=as_of or at, policy=rules, as_of=as_of)
+
+        query = query_by(policy)
         course = Course(self.pool, self.models, _deadline(policy.search))
         answer = None
         if not mode.reads:
@@ -152,6 +155,8 @@ class Recaller:
             course.degrade("recall", Reason.SWITCHED_OFF)
         else:
             try:
+                if newer is not None:
+                    query = query_by(course.within("policy", newer))
                 answer = self._answer(query, course, explain=explain)
             except DatabaseUnavailable:
                 course.degrade("database", Reason.DATABASE_UNAVAILABLE)

@@ -148,8 +148,7 @@ def note(memory: Memory, who: Caller, operation: Operation, what: str, *, item: 
         at=at,
         by=who.name,
     )
-    with memory.parts.database.begin() as tx:
-        tx.audit.add([entry])
+    memory.parts.database.run(lambda tx: tx.audit.add([entry]))
 
 
 # ── memories ─────────────────────────────────────────────────────────────────────────────────────
@@ -209,10 +208,10 @@ def jobs(memory: Door, who: Looking, query: Annotated[JobsQuery, Query()]) -> Jo
 )
 def retried(memory: Door, who: Mending, job_id: int) -> None:
     """Dead or failed ones are due now, with all their tries. 404 for any other."""
-    with memory.parts.database.begin() as tx:
-        found = 0 < job_id <= _NUMBER and tx.jobs.retry(
-            [job_id], memory.parts.clock(), namespace=who.namespace
-        )
+    at, ours = memory.parts.clock(), who.namespace
+    found = 0 < job_id <= _NUMBER and memory.parts.database.run(
+        lambda tx: tx.jobs.retry([job_id], at, namespace=ours)
+    )
     if not found:
         raise NotFound(field="job_id")
     note(memory, who, Operation.SET, "job tried again", item=str(job_id))
@@ -222,8 +221,9 @@ def retried(memory: Door, who: Mending, job_id: int) -> None:
 @routes.delete("/jobs/{job_id}", status_code=204, summary="Forget a job", responses=problems(404))
 def dropped(memory: Door, who: Mending, job_id: int) -> None:
     """What it would have learnt is not learnt. 404 for one that runs now."""
-    with memory.parts.database.begin() as tx:
-        found = 0 < job_id <= _NUMBER and tx.jobs.drop([job_id], namespace=who.namespace)
+    found = 0 < job_id <= _NUMBER and memory.parts.database.run(
+        lambda tx: tx.jobs.drop([job_id], namespace=who.namespace)
+    )
     if not found:
         raise NotFound(field="job_id")
     note(memory, who, Operation.SET, "job dropped", item=str(job_id))

@@ -21,7 +21,7 @@ from perdure.ports import Also, Transaction
 from perdure.serve.auth import Caller, Who
 from perdure.serve.door import Door
 from perdure.serve.replies import ItemOut
-from perdure.types import MAX_USER, MemoryItem, Scope, identifier
+from perdure.types import MAX_USER, Claimed, MemoryItem, Scope, identifier
 
 T = TypeVar("T")
 H = TypeVar("H", bound=Hand)
@@ -69,9 +69,12 @@ class Once:
             return do(None)
         key = identifier(self.key, "Idempotency-Key", MAX_USER)
         database, at = self.memory.parts.database, self.memory.parts.clock()
-        with database.begin() as tx:
+
+        def claim(tx: Transaction) -> Claimed | None:
             tx.requests.forget(at - _KEPT)
-            before = tx.requests.claim(scope, key, self.fingerprint, at, _FRESH_S)
+            return tx.requests.claim(scope, key, self.fingerprint, at, _FRESH_S)
+
+        before = database.run(claim)
         if before is not None:
             if before.fingerprint != self.fingerprint:
                 raise RequestReused(field="Idempotency-Key")
@@ -86,8 +89,8 @@ class Once:
         try:
             return do(answered)
         except BaseException:
-            with suppress(Unavailable), database.begin() as tx:
-                tx.requests.release(scope, key, at)
+            with suppress(Unavailable):
+                database.run(lambda tx: tx.requests.release(scope, key, at))
             raise
 
     def item(self, scope: Scope, do: Callable[[Items], MemoryItem]) -> ItemOut:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from random import random
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from perdure.errors import DatabaseUnavailable, Rejected
-from perdure.ports import Clock
+from perdure.errors import Contended, DatabaseUnavailable, Rejected
+from perdure.policy import DatabasePolicy
+from perdure.ports import Clock, Result
 from perdure.store import migrations
 from perdure.store.audit import SqlAudit
 from perdure.store.dialect import Dialect
@@ -32,7 +35,8 @@ from perdure.store.users import SqlUsers
 from perdure.store.vectors import SqlVectors
 from perdure.types import JobType, Scope
 
-_MIGRATING_S = 60.0
+WAITING = DatabasePolicy()
+_MIGRATING = WAITING.but(busy_s=60.0)
 
 
 class SqlTransaction:
@@ -63,13 +67,19 @@ class SqlDatabase:
     """`ports.Database` over SQLAlchemy; share it between threads."""
 
     def __init__(
-        self, dialect: Dialect, url: URL, clock: Clock, busy_s: float, leaving: Collection[JobType]
+        self,
+        dialect: Dialect,
+        url: URL,
+        clock: Clock,
+        policy: DatabasePolicy,
+        leaving: Collection[JobType],
     ) -> None:
         self._dialect = dialect
         self._url = url
         self._clock = clock
+        self._policy = policy
         self._leaving = leaving
-        self._writers, self._readers = dialect.engines(url, busy_s)
+        self._writers, self._readers = dialect.engines(url, policy)
         self._newest = False
 
     @classmethod
@@ -78,7 +88,7 @@ class SqlDatabase:
         url: str,
         *,
         clock: Clock,
-        busy_s: float = 30.0,
+        policy: DatabasePolicy = WAITING,
         patient: bool = False,
         leaving: Collection[JobType] = (),
     ) -> SqlDatabase:
@@ -89,7 +99,7 @@ class SqlDatabase:
                 path, ``sqlite://`` in memory (one unit of work at a time);
                 ``mariadb://user:password@host/name``, ``mysql://…``, ``postgresql://…``.
             clock: now.
-            busy_s: seconds to wait for another writer.
+            policy: how long others, and a silent server, are waited for.
             patient: a server that does not answer is opened all the same; units of work fail
                 until it does, and the first one after that finds or makes the tables.
             leaving: types of promises that go to the outbox first, since there is a bus.
@@ -101,7 +111,7 @@ class SqlDatabase:
             DatabaseUnavailable: the database does not answer.
         """
         dialect, address = parsed(url)
-        database = cls(dialect, address, clock, busy_s, leaving)
+        database = cls(dialect, address, clock, policy, leaving)
         try:
             database._see_to_tables()
         except DatabaseUnavailable:
@@ -121,12 +131,40 @@ class SqlDatabase:
             scope: whose rows it reads and changes: such units of one owner follow one another.
 
         Raises:
+            Contended: it lost to another unit of work; nothing was written. `run` does it again.
             DatabaseUnavailable: the database does not answer.
         """
         with self._unit(self._writers) as tx:
             if scope is not None:
                 tx.users.hold(scope)
             yield tx
+
+    def run(self, work: Callable[[SqlTransaction], Result], scope: Scope | None = None) -> Result:
+        """Do a unit of work as `begin` does; done again where it lost to another one.
+
+        What lost is taken back as a whole before: MariaDB takes back only the last statement where
+        a lock was waited for too long. A connection that broke is another matter: nobody knows
+        then what was committed.
+
+        Args:
+            work: reads and writes; has no other effect, since it may be done more than once.
+            scope: as in `begin`.
+
+        Raises:
+            Contended: it lost every time; nothing was written.
+            DatabaseUnavailable: the database does not answer.
+        """
+        until = time.monotonic() + self._policy.busy_s
+        lost = 0
+        while True:
+            try:
+                with self.begin(scope) as tx:
+                    return work(tx)
+            except Contended:
+                lost += 1
+                if lost >= self._policy.tries or time.monotonic() >= until:
+                    raise
+            time.sleep(pause(lost, self._policy, random()))  # noqa: S311 - jitter, not cryptography
 
     @contextmanager
     def read(self) -> Iterator[SqlTransaction]:
@@ -161,16 +199,17 @@ class SqlDatabase:
         """
         return self._writers
 
+    @contextmanager
     def joined(
         self,
         connection: Any,
         committed: Callable[[], None] | None = None,
         scope: Scope | None = None,
-    ) -> SqlTransaction:
+    ) -> Iterator[SqlTransaction]:
         """The stores on a host's open connection, inside the transaction that the host began.
 
         The tables must be in that database (`migrate`). The host commits or rolls back; what its
-        driver raises comes out as it is.
+        driver raises comes out as it is, but for what the host may do again.
 
         Args:
             connection: the host's, of SQLAlchemy.
@@ -182,6 +221,7 @@ class SqlDatabase:
             Rejected: it is no such connection, each of its statements commits by itself, or it
                 goes through another copy of SQLite than ours: two in one process take each other's
                 locks away, which damages the file.
+            Contended: within, it lost to another transaction; only the host can do its own again.
         """
         if not isinstance(connection, Connection):
             raise Rejected("Expected a Connection of SQLAlchemy.", field="connection")
@@ -191,9 +231,16 @@ class SqlDatabase:
         if committed is not None:
             event.listen(connection, "commit", lambda _: committed(), once=True)
         tx = SqlTransaction(connection, self._clock, self._leaving)
-        if scope is not None:
-            tx.users.hold(scope)
-        return tx
+        try:
+            if scope is not None:
+                tx.users.hold(scope)
+            yield tx
+        except DBAPIError as error:
+            if self._dialect.contended(error):
+                raise Contended(
+                    "The transaction is your own: roll it back, and do all of it again."
+                ) from error
+            raise
 
     def purge(self) -> None:
         """Overwrite what was removed and still stands beside the tables, as far as we can.
@@ -201,8 +248,7 @@ class SqlDatabase:
         Raises:
             DatabaseUnavailable: the database does not answer.
         """
-        with self.begin() as tx:
-            tx.fulltext.compact()
+        self.run(lambda tx: tx.fulltext.compact())
         with _translated(self._dialect, self._url):
             self._dialect.purge(self._writers)
 
@@ -228,12 +274,20 @@ def migrate(where: str | Engine) -> bool:
     """
     url = where.url.render_as_string(hide_password=False) if isinstance(where, Engine) else where
     dialect, address = parsed(url)
-    engine, _ = dialect.engines(address, _MIGRATING_S)
+    engine, _ = dialect.engines(address, _MIGRATING)
     try:
         with _translated(dialect, address):
             return migrations.upgrade(engine, dialect)
     finally:
         engine.dispose()
+
+
+def pause(lost: int, policy: DatabasePolicy, luck: float) -> float:
+    """Seconds before a unit of work that lost so many times is done again; luck is 0..1.
+
+    Two that lost to each other and went on together would only meet again.
+    """
+    return policy.again_s * 2.0 ** (lost - 1) * (1.0 + luck)
 
 
 @contextmanager

@@ -5,23 +5,54 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
-from sqlalchemy import URL, ColumnElement, Connection, Engine, Table, create_engine
-from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
+from sqlalchemy import URL, ColumnElement, Connection, Engine, Table, create_engine, event
+from sqlalchemy.exc import DBAPIError, InvalidatePoolError, OperationalError
 from sqlalchemy.pool import QueuePool
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 from sqlalchemy.sql.dml import Insert
 from sqlalchemy.sql.elements import KeyedColumnElement
 
 from perdure.details import foreign
-from perdure.errors import DatabaseUnavailable, MissingExtra, PerdureError, Rejected
+from perdure.errors import (
+    Contended,
+    DatabaseUnavailable,
+    MissingExtra,
+    PerdureError,
+    Rejected,
+)
+from perdure.policy import DatabasePolicy
 from perdure.store.lists import Lists
 
 Incoming: TypeAlias = ReadOnlyColumnCollection[str, KeyedColumnElement[Any]]
 """The columns of the row that was to be inserted."""
 Change: TypeAlias = Callable[[Incoming], Mapping[str, ColumnElement[Any]]]
 """What happens to a row that is there already, by column."""
+
+
+class Listening(Protocol):
+    """A driver's connection that gives up a server that has fallen silent, see ``silence``."""
+
+    Error: type[Exception]
+    """What the driver raises."""
+    silent_s: float | None
+    """After so many seconds; None: never."""
+
+    def look(self, seconds: float) -> None:
+        """The server answers within so many seconds, or that error is raised."""
+        ...
+
+
+@contextmanager
+def unhurried(connection: Connection) -> Iterator[None]:
+    """Within, the server may be silent for as long as it likes: it makes an index, say."""
+    driver: Any = connection.connection.dbapi_connection
+    before, driver.silent_s = driver.silent_s, None
+    try:
+        yield
+    finally:
+        driver.silent_s = before
 
 
 class Dialect(ABC):
@@ -43,12 +74,12 @@ class Dialect(ABC):
     # ── opening ──────────────────────────────────────────────────────────────────────────────────
 
     @abstractmethod
-    def engines(self, url: URL, busy_s: float) -> tuple[Engine, Engine]:
+    def engines(self, url: URL, policy: DatabasePolicy) -> tuple[Engine, Engine]:
         """One engine for units of work that write, one for those that only read.
 
         Args:
             url: with the driver in it.
-            busy_s: seconds to wait for others.
+            policy: how long others, and a silent server, are waited for.
         """
 
     def place(self, url: URL) -> str:
@@ -56,7 +87,7 @@ class Dialect(ABC):
         port = f":{url.port}" if url.port else ""
         return f"{url.host}{port}/{url.database}"
 
-    def _engine(self, url: URL, busy_s: float, **about: Any) -> Engine:
+    def _engine(self, url: URL, policy: DatabasePolicy, **about: Any) -> Engine:
         """An engine that never shows a value, and waits in turn for one of its connections."""
         try:
             return create_engine(
@@ -64,13 +95,38 @@ class Dialect(ABC):
                 hide_parameters=True,
                 poolclass=QueuePool,
                 max_overflow=0,
-                pool_timeout=busy_s,
+                pool_timeout=policy.busy_s,
                 **about,
             )
         except ModuleNotFoundError:
             if self.extra is None:
                 raise
             raise MissingExtra(self.extra) from None
+
+    def _listening(
+        self,
+        engine: Engine,
+        policy: DatabasePolicy,
+        opened: Callable[..., Listening],
+    ) -> None:
+        """Let connections of an engine give up a server that has fallen silent.
+
+        Args:
+            engine: of a server.
+            policy: after how long.
+            opened: makes such a connection, of what the driver wants to know.
+        """
+
+        @event.listens_for(engine, "do_connect")
+        def connect(_: Any, __: Any, args: Sequence[Any], given: Mapping[str, Any]) -> Listening:
+            return opened(*args, **given)
+
+        @event.listens_for(engine, "checkout")
+        def look(connection: Listening, _: Any, __: Any) -> None:
+            try:  # the server may have been away since
+                connection.look(policy.look_s)
+            except connection.Error:
+                raise InvalidatePoolError from None
 
     # ── units of work ────────────────────────────────────────────────────────────────────────────
 
@@ -125,12 +181,16 @@ class Dialect(ABC):
     def told(self, error: DBAPIError) -> str:
         """What the driver said, without any value of a row."""
 
-    def beaten(self, error: DBAPIError) -> bool:
-        """Somebody else was faster: the key is taken, or two waited for each other."""
-        return isinstance(error, IntegrityError)
+    @abstractmethod
+    def contended(self, error: DBAPIError) -> bool:
+        """It lost to others who write; the whole transaction may be done again."""
 
     def meaning(self, url: URL, error: DBAPIError) -> PerdureError | None:
         """What an error means for whoever asked; None: the statement was at fault."""
+        if self.contended(error):
+            return Contended(
+                "{place}: {why}.", place=self.place(url), why=foreign(self.told(error))
+            )
         if isinstance(error, OperationalError) or error.connection_invalidated:
             return DatabaseUnavailable(
                 "{place}: {why}.", place=self.place(url), why=foreign(self.told(error))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from perdure.errors import Corrupt, DatabaseUnavailable, Misconfigured
 from perdure.policy import Policy
-from perdure.ports import Clock
-from perdure.store.database import SqlDatabase, SqlTransaction
+from perdure.ports import Clock, Result
+from perdure.store.database import WAITING, SqlDatabase, SqlTransaction
 from perdure.store.file_format import Listing, read_listing
 from perdure.store.file_place import Found, Place, Seen, digest
 from perdure.store.file_rows import FileRows
@@ -99,7 +99,7 @@ class FileDatabase:
             Misconfigured: a newer Perdure wrote it.
             DatabaseUnavailable: it is there and cannot be read.
         """
-        memory = SqlDatabase.open("sqlite://", clock=clock, busy_s=busy_s)
+        memory = SqlDatabase.open("sqlite://", clock=clock, policy=WAITING.but(busy_s=busy_s))
         database = cls(Place(where), memory, FileRows(memory, clock, normalisation), busy_s)
         try:
             database._catch_up()
@@ -137,6 +137,16 @@ class FileDatabase:
             if saved is not None:
                 self._known = saved
                 self._rows.saved()
+
+    def run(self, work: Callable[[SqlTransaction], Result], scope: Scope | None = None) -> Result:
+        """Do a unit of work as `begin` does; there is one writer at a time, so none loses.
+
+        Raises:
+            DatabaseUnavailable: as `begin`.
+            Rejected: the file is another person's.
+        """
+        with self.begin(scope) as tx:
+            return work(tx)
 
     @contextmanager
     def read(self) -> Iterator[SqlTransaction]:

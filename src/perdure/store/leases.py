@@ -20,12 +20,11 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import IntegrityError
 
 from perdure import text
 from perdure.errors import Fenced
 from perdure.store import rows
-from perdure.store.dialects import spoken
 from perdure.store.schema import ERROR, jobs
 from perdure.types import Job, JobState, JobType
 
@@ -106,8 +105,8 @@ class SqlLeases:
     def claim(self, at: datetime, lease_s: float, types: Collection[JobType]) -> Job | None:
         """Take the next job that is due, in order per user. Returns jobs of dead workers first.
 
-        Call it in a transaction of its own: where another worker was faster, the database may
-        give up the whole transaction, and then there is nothing to take.
+        Call it in a transaction of its own: where another worker was faster, PostgreSQL gives up
+        the whole transaction, and then there is nothing to take.
         """
         if not types:
             return None
@@ -126,10 +125,8 @@ class SqlLeases:
         }
         try:
             self._connection.execute(_START, {"of_id": row.id, **taken})
-        except DBAPIError as error:
-            if spoken(self._connection).beaten(error):
-                return None
-            raise
+        except IntegrityError:
+            return None
         return rows.job(row, state=JobState.PROCESSING, token=taken["token"], updated_at=at)
 
     def beat(self, job: Job, until: datetime) -> bool:

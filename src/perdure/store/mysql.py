@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from math import ceil
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, Table, event, insert, text
@@ -11,18 +12,18 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.sql.dml import Insert
 
 from perdure.errors import DatabaseUnavailable, Misconfigured, PerdureError, Rejected
-from perdure.store.dialect import Change, Dialect
+from perdure.policy import DatabasePolicy
+from perdure.store.dialect import Change, Dialect, unhurried
 from perdure.store.lists import Words
 
 _CONNECTIONS = 16  # of one process, kept at most, for writing and for reading each
-_CONNECT_S = 10
 _MIGRATING = "perdure.migrating."
 _MIGRATING_S = 600  # another process may be making indexes of large tables
 
 _DUPLICATE = 1062
-_DEADLOCK = 1213
+_CONTENDED = (1020, 1205, 1213)
 _FORBIDDEN = (1044, 1142, 1143, 1227)
-_PLAIN = (1040, 1045, 1049, 1050, 1054, 1146, 1203, 1205, _DEADLOCK, 1226, 1290, 1792, *_FORBIDDEN)
+_PLAIN = (1040, 1045, 1049, 1050, 1054, 1146, 1203, 1226, 1290, 1792, *_CONTENDED, *_FORBIDDEN)
 """Errors of the server whose text holds no value of a row."""
 _CLIENT = range(2000, 3000)
 """Errors that the driver itself reports; none holds a value of a row."""
@@ -38,21 +39,29 @@ class MySql(Dialect):
     undoes_tables = False
     lists = Words()
 
-    def engines(self, url: URL, busy_s: float) -> tuple[Engine, Engine]:
+    def engines(self, url: URL, policy: DatabasePolicy) -> tuple[Engine, Engine]:
         """Writers see what is committed now, readers one moment."""
         return (
-            self._opened(url, busy_s, "ISOLATION LEVEL READ COMMITTED"),
-            self._opened(url, busy_s, "ISOLATION LEVEL REPEATABLE READ, READ ONLY"),
+            self._opened(url, policy, "ISOLATION LEVEL READ COMMITTED"),
+            self._opened(url, policy, "ISOLATION LEVEL REPEATABLE READ, READ ONLY"),
         )
 
-    def _opened(self, url: URL, busy_s: float, how: str) -> Engine:
+    def _opened(self, url: URL, policy: DatabasePolicy, how: str) -> Engine:
         engine = self._engine(
             url,
-            busy_s,
+            policy,
             pool_size=_CONNECTIONS,
-            pool_pre_ping=True,  # the server may have been away since
-            connect_args={"charset": "utf8mb4", "connect_timeout": _CONNECT_S},
+            connect_args={"charset": "utf8mb4", "connect_timeout": ceil(policy.connect_s)},
         )
+        lock_s = min(policy.lock_s, policy.busy_s)
+        silent_s = lock_s + policy.answer_s
+
+        def opened(*args: Any, **given: Any) -> Any:
+            from perdure.silence.mysql import Listening  # noqa: PLC0415 - an extra
+
+            return Listening.opened(policy.connect_s, silent_s, *args, **given)
+
+        self._listening(engine, policy, opened)
 
         @event.listens_for(engine, "connect")
         def settle(connection: Any, _record: Any) -> None:
@@ -61,7 +70,7 @@ class MySql(Dialect):
                 cursor.execute(f"SET NAMES utf8mb4 COLLATE {exact(mariadb=mariadb)}")
                 cursor.execute(
                     "SET SESSION sql_mode = 'TRADITIONAL', "  # refuses what it would cut short
-                    f"SESSION innodb_lock_wait_timeout = {max(1, round(busy_s))}"
+                    f"SESSION innodb_lock_wait_timeout = {max(1, round(lock_s))}"
                 )
                 cursor.execute(f"SET SESSION TRANSACTION {how}")
 
@@ -72,14 +81,15 @@ class MySql(Dialect):
         """By a named lock, which ends with its connection whatever happens."""
         named = {"name": f"{_MIGRATING}{connection.engine.url.database}"[:64]}
         wait = text("SELECT GET_LOCK(:name, :s)")
-        if not connection.execute(wait, {**named, "s": _MIGRATING_S}).scalar():
-            raise DatabaseUnavailable("Another process is still migrating.")
-        try:
-            yield
-            connection.exec_driver_sql("COMMIT")  # who gets the lock next must see what was made
-        finally:
-            if not connection.invalidated:
-                connection.execute(text("SELECT RELEASE_LOCK(:name)"), named)
+        with unhurried(connection):
+            if not connection.execute(wait, {**named, "s": _MIGRATING_S}).scalar():
+                raise DatabaseUnavailable("Another process is still migrating.")
+            try:
+                yield
+                connection.exec_driver_sql("COMMIT")  # the next to get it must see what was made
+            finally:
+                if not connection.invalidated:
+                    connection.execute(text("SELECT RELEASE_LOCK(:name)"), named)
 
     def join(self, connection: Connection) -> None:
         """See that a host's connection is in a transaction that ours can be part of."""
@@ -125,9 +135,12 @@ class MySql(Dialect):
             return f"{number} {error.orig.args[1]}" if error.orig is not None else str(number)
         return f"error {number}"
 
-    def beaten(self, error: DBAPIError) -> bool:
-        """Somebody else was faster: the key is taken, or two waited for each other."""
-        return _number(error) in {_DUPLICATE, _DEADLOCK}
+    def contended(self, error: DBAPIError) -> bool:
+        """Two waited for each other, one for too long, or it read what was changed since.
+
+        Where one waited too long only its statement is taken back, so we take back the rest.
+        """
+        return _number(error) in _CONTENDED
 
     def meaning(self, url: URL, error: DBAPIError) -> PerdureError | None:
         """Whoever we are may be allowed too little."""

@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError
 
 from perdure.details import foreign
 from perdure.errors import Corrupt, PerdureError, Rejected
+from perdure.policy import DatabasePolicy
 from perdure.store.dialect import Dialect
 from perdure.store.lists import Fts5
 
@@ -50,20 +51,20 @@ class Sqlite(Dialect):
     undoes_tables = True
     lists = Fts5()
 
-    def engines(self, url: URL, busy_s: float) -> tuple[Engine, Engine]:
+    def engines(self, url: URL, policy: DatabasePolicy) -> tuple[Engine, Engine]:
         """A database in memory lives in its only connection, for which all wait in turn."""
         if url.database in (None, "", ":memory:"):
-            only = self._opened(url, busy_s, "BEGIN IMMEDIATE", connections=1)
+            only = self._opened(url, policy, "BEGIN IMMEDIATE", connections=1)
             return only, only
         return (
-            self._opened(url, busy_s, "BEGIN IMMEDIATE"),
-            self._opened(url, busy_s, "BEGIN", reads=True),
+            self._opened(url, policy, "BEGIN IMMEDIATE"),
+            self._opened(url, policy, "BEGIN", reads=True),
         )
 
     def _opened(
         self,
         url: URL,
-        busy_s: float,
+        policy: DatabasePolicy,
         begin: str,
         *,
         reads: bool = False,
@@ -71,15 +72,19 @@ class Sqlite(Dialect):
     ) -> Engine:
         engine = self._engine(
             url,
-            busy_s,
+            policy,
             module=library(),
             pool_size=connections,
-            connect_args={"isolation_level": None, "timeout": busy_s, "check_same_thread": False},
+            connect_args={
+                "isolation_level": None,
+                "timeout": policy.busy_s,
+                "check_same_thread": False,
+            },
         )
 
         @event.listens_for(engine, "connect")
         def settle(connection: Any, _record: Any) -> None:
-            _with_wal(connection, busy_s)
+            _with_wal(connection, policy.busy_s)
             for pragma in _PRAGMAS:
                 connection.execute(f"PRAGMA {pragma}")
             if reads:
@@ -139,6 +144,10 @@ class Sqlite(Dialect):
         while said is not None and str(said).startswith(_NO_SAVEPOINT):
             said = said.__context__
         return str(getattr(said, "orig", said))
+
+    def contended(self, error: DBAPIError) -> bool:
+        """Another writer was waited for all the time there is."""
+        return getattr(error.orig, "sqlite_errorname", "") in _TAKEN
 
     def meaning(self, url: URL, error: DBAPIError) -> PerdureError | None:
         """A file may also be none of SQLite's, or damaged."""

@@ -30,7 +30,12 @@ _READ = (
 )
 _REFS = select(vectors.c.ref).where(*_OWNER).distinct()
 _REFS_OF = _REFS.where(vectors.c.model == bindparam("of_model"))
-_FORGET = delete(vectors).where(vectors.c.model == bindparam("of_model"))
+_OWNERS = (
+    select(vectors.c.namespace, vectors.c.user_id)
+    .where(vectors.c.model == bindparam("of_model"))
+    .distinct()
+)
+_FORGET = delete(vectors).where(*owned(vectors), vectors.c.model == bindparam("of_model"))
 _DIMENSION = select(vectors.c.dimension).where(vectors.c.model == bindparam("of_model")).limit(1)
 _OTHER = vectors.alias("other")
 _LACKING = (
@@ -114,8 +119,11 @@ class SqlVectors:
         return gone
 
     def forget(self, model: str) -> None:
-        """Delete all vectors of a model, whoever's."""
-        self._connection.execute(_FORGET, {"of_model": model})
+        """Delete all vectors of a model, whoever's; owner by owner, so no statement takes long."""
+        owners = self._connection.execute(_OWNERS, {"of_model": model}).all()
+        for namespace, user in owners:
+            whose_ones = {"of_namespace": namespace, "of_user": user}
+            self._connection.execute(_FORGET, {**whose_ones, "of_model": model})
 
     def dimension(self, model: str) -> int | None:
         """Numbers in a vector of this model, whoever's; None where there is none."""

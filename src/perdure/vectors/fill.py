@@ -204,9 +204,10 @@ class Filler:
     def _note_failure(self, job: Job, work: _Work) -> None:
         """The last try says at the row that it failed; reconciling starts over."""
         if job.retry_count >= job.max_retry and work.items:
-            with self.database.begin(job.scope) as tx:
-                ids = [item.id for item in work.items]
-                tx.items.mark_vectors(job.scope, ids, VectorStatus.FAILED)
+            ids = [item.id for item in work.items]
+            self.database.run(
+                lambda tx: tx.items.mark_vectors(job.scope, ids, VectorStatus.FAILED), job.scope
+            )
 
     def _words_first(self, tx: Transaction, job: Job, work: _Work) -> Mapping[str, Any]:
         self._promise(tx, job, "vectors", {**job.payload, _WORDS: _DONE})

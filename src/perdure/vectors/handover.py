@@ -71,5 +71,4 @@ class OldVectors:
     def _forget(self) -> None:
         if isinstance(self.index, Outside):
             self.index.clear()
-        with self._database.begin() as tx:
-            tx.vectors.forget(self.index.model)
+        self._database.run(lambda tx: tx.vectors.forget(self.index.model))

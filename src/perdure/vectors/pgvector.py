@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any
@@ -23,6 +23,7 @@ from sqlalchemy import (
     bindparam,
     create_engine,
     delete,
+    event,
     func,
     make_url,
     select,
@@ -38,6 +39,7 @@ from perdure.ports import Corpus, Hit, Vector, VectorEntry, Vectors
 from perdure.types import MAX_NAMESPACE, MAX_USER, Scope
 
 _CONNECTIONS = 16
+_PATIENCE = 2  # times the statement's own timeout; a server that hangs keeps none
 _LOCK = 7_264_311  # of whoever makes the table; any number that nobody else takes
 
 
@@ -239,7 +241,7 @@ def _engine(url: str, timeout_s: float) -> Engine:
         raise Misconfigured("Expected a URL of PostgreSQL.", field="PERDURE_VECTOR_URL") from None
     if where.get_backend_name() != "postgresql":
         raise Misconfigured("Expected a URL of PostgreSQL.", field="PERDURE_VECTOR_URL")
-    return create_engine(
+    engine = create_engine(
         where.set(drivername="postgresql+psycopg"),
         hide_parameters=True,
         pool_size=_CONNECTIONS,
@@ -251,3 +253,11 @@ def _engine(url: str, timeout_s: float) -> Engine:
             "options": f"-c statement_timeout={round(timeout_s * 1000)}",
         },
     )
+
+    @event.listens_for(engine, "do_connect")
+    def connect(_: Any, __: Any, args: Sequence[Any], given: Mapping[str, Any]) -> Any:
+        from perdure.silence.postgres import Listening  # noqa: PLC0415 - an extra
+
+        return Listening.opened(_PATIENCE * timeout_s, *args, **given)
+
+    return engine

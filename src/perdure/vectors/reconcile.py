@@ -97,21 +97,28 @@ class Reconciler:
         self._forget_other_lengths()
         policies = {name: self.policy_of(name) for name in namespaces}
         key = new_id(at)
-        with self.database.begin() as tx:
+
+        def promise(tx: Transaction) -> int:
             owners = [(one, policies[name]) for name in policies for one in tx.owners.every(name)]
             for owner, policy in owners:
                 tx.jobs.promise(_promise(owner, key, {_ALL: True}, at, policy), at)
-        return len(owners)
+            return len(owners)
+
+        return self.database.run(promise)
 
     def _forget_other_lengths(self) -> None:
         if self.index is None or self.embedder is None:
             return
-        with self.database.begin() as tx:
-            stored = tx.vectors.dimension(self.index.model)
-            if stored is None or stored == self.embedder.dimension:
-                return
-            tx.vectors.forget(self.index.model)
-        if isinstance(self.index, Outside):
+        model, dimension = self.index.model, self.embedder.dimension
+
+        def forget(tx: Transaction) -> bool:
+            stored = tx.vectors.dimension(model)
+            if stored is None or stored == dimension:
+                return False
+            tx.vectors.forget(model)
+            return True
+
+        if self.database.run(forget) and isinstance(self.index, Outside):
             self.index.clear()
 
     def __call__(self, job: Job) -> Effect:

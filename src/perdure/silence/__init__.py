@@ -1,0 +1,1 @@
+"""Connections of drivers that give up a server that has fallen silent."""
