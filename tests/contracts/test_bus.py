@@ -9,7 +9,7 @@ import uuid
 import pytest
 from confluent_kafka import Producer
 
-from perdure.events.kafka import KafkaBus
+from perdure.events.kafka import KafkaBus, Patience
 from perdure.events.payload import DEAD
 from perdure.ports import Bus
 from perdure.testing.bus import MemoryBroker
@@ -17,6 +17,8 @@ from perdure.testing.bus_contracts import OTHER, TOPIC, BusContract
 
 BROKER = os.environ.get("PERDURE_TEST_KAFKA")
 TOPICS = (TOPIC, OTHER)
+SESSION_S = {"library": 3.5, "broker": 1.5}
+"""The next of a group is let in after so long; the library's broker lets the first wait 3 s."""
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +38,13 @@ def servers(request):
     return ",".join(
         f"{one.host}:{one.port}" for one in mock.list_topics(timeout=5).brokers.values()
     )
+
+
+@pytest.fixture
+def patience(request):
+    """Enough for a broker on this machine; nobody is to wait for a broker in another country."""
+    session_s = SESSION_S[request.node.callspec.params["servers"]]
+    return Patience(answer_s=5.0, topics_s=2.0, session_s=session_s)
 
 
 @pytest.fixture
@@ -73,7 +82,7 @@ class TestKafka(BusContract):
     """Kafka."""
 
     @pytest.fixture
-    def open_bus(self, request, servers, opened):
+    def open_bus(self, request, servers, opened, patience):
         prefix = f"test-{uuid.uuid4().hex}."
         if (
             servers != BROKER
@@ -83,7 +92,9 @@ class TestKafka(BusContract):
 
         def open_bus(group="perdure"):
             settings = {"bootstrap.servers": servers}
-            opened.append(KafkaBus(settings, prefix=prefix, group=group, takes=TOPICS))
+            opened.append(
+                KafkaBus(settings, prefix=prefix, group=group, takes=TOPICS, patience=patience)
+            )
             return opened[-1]
 
         return open_bus
@@ -93,4 +104,5 @@ class TestKafka(BusContract):
         with socket.create_server(("127.0.0.1", 0)) as probe:
             port = probe.getsockname()[1]
         settings = {"bootstrap.servers": f"127.0.0.1:{port}"}
-        return KafkaBus(settings, prefix="test.", group="perdure", takes=TOPICS)
+        patience = Patience(topics_s=0.5)
+        return KafkaBus(settings, prefix="test.", group="perdure", takes=TOPICS, patience=patience)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
@@ -23,13 +24,23 @@ from perdure.events.payload import DEAD
 from perdure.ports import Letter
 from perdure.types import EVENTS
 
-_ANSWER_S = 10.0  # within which a broker has to take what it is given
-_TOPICS_S = 5.0  # the same for a question about topics
-_SESSION_S = 10.0  # a consumer that is silent for so long has died
+_BEATS = 3  # signs of life in a session
 _WAIT_MS = 50  # a broker holds back an answer for so long where there is nothing to give
 _DEFAULT = -1  # partitions and copies of a new topic are the broker's choice
 _ALL_LOST = KafkaError._ALL_BROKERS_DOWN  # noqa: SLF001 - the library's own name
 _SILENT = 2  # it would write to the standard error what we tell ourselves
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long a broker, and a consumer of the same group, are waited for."""
+
+    answer_s: float = 10.0  # within which a broker has to take what it is given
+    topics_s: float = 5.0  # the same for a question about topics
+    session_s: float = 10.0  # a consumer that is silent for so long has died
+
+
+_PATIENCE = Patience()
 
 
 class KafkaBus:
@@ -40,6 +51,7 @@ class KafkaBus:
         prefix: of every topic.
         group: who takes; of each group one gets a letter.
         takes: the topics that are taken from.
+        patience: how long others are waited for.
     """
 
     def __init__(
@@ -49,7 +61,9 @@ class KafkaBus:
         prefix: str,
         group: str,
         takes: Iterable[str] = tuple(EVENTS.values()),
+        patience: Patience = _PATIENCE,
     ) -> None:
+        self._patience = patience
         self._settings = {"log_level": _SILENT, **settings}
         self._prefix = prefix
         self._group = group
@@ -85,7 +99,7 @@ class KafkaBus:
             self._producer = Producer({
                 **self._settings,
                 "enable.idempotence": True,
-                "delivery.timeout.ms": int(_ANSWER_S * 1000),
+                "delivery.timeout.ms": int(self._patience.answer_s * 1000),
             })  # fmt: skip
         failed: list[KafkaError] = []
         for letter in letters:
@@ -97,7 +111,7 @@ class KafkaBus:
                 on_delivery=lambda error, _: failed.append(error) if error else None,
             )
             self._producer.poll(0)
-        left = self._producer.flush(_ANSWER_S + 1)
+        left = self._producer.flush(self._patience.answer_s + 1)
         if failed or left:
             raise _failed(failed[0] if failed else None)
 
@@ -163,7 +177,8 @@ class KafkaBus:
             "group.id": self._prefix + self._group,
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
-            "session.timeout.ms": int(_SESSION_S * 1000),
+            "session.timeout.ms": int(self._patience.session_s * 1000),
+            "heartbeat.interval.ms": int(self._patience.session_s * 1000 / _BEATS),
             "fetch.wait.max.ms": _WAIT_MS,
             "error_cb": self._note,
         })  # fmt: skip
@@ -213,13 +228,13 @@ class KafkaBus:
             KafkaException: no broker answers.
         """
         admin = AdminClient(self._settings)
-        known = admin.list_topics(timeout=_TOPICS_S).topics
+        known = admin.list_topics(timeout=self._patience.topics_s).topics
         wanted = {self._prefix + topic for topic in (*self._takes, DEAD)} - known.keys()
         if not wanted:
             return
         made = admin.create_topics(
             [NewTopic(name, _DEFAULT, _DEFAULT) for name in sorted(wanted)],
-            request_timeout=_TOPICS_S,
+            request_timeout=self._patience.topics_s,
         )
         for future in made.values():
             try:
