@@ -305,6 +305,15 @@ class JobsPolicy(Group):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BusPolicy(Group):
+    """How long a bus is waited for; of the whole deployment."""
+
+    taken_s: float = 10.0  # within which a broker has to take what it is given
+    topics_s: float = 5.0  # the same for a question about topics
+    session_s: float = 10.0  # a consumer that is silent for so long has died
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DatabasePolicy(Group):
     """How long a database is waited for; of the whole deployment."""
 
@@ -386,6 +395,7 @@ class Policy(Group):
     budget: BudgetPolicy = field(default_factory=BudgetPolicy)
     render: RenderPolicy = field(default_factory=RenderPolicy)
     jobs: JobsPolicy = field(default_factory=JobsPolicy)
+    bus: BusPolicy = field(default_factory=BusPolicy)
     database: DatabasePolicy = field(default_factory=DatabasePolicy)
     cost: CostPolicy = field(default_factory=CostPolicy)
     frame: FramePolicy = field(default_factory=FramePolicy)
@@ -461,7 +471,7 @@ def _texts(value: Any, where: str) -> tuple[str, ...]:
 
 NEVER_NONE = frozenset({
     "timeout_s", "lease_s", "poll_s", "upkeep_s", "half_score", "link_s", "session_s", "busy_s",
-    "lock_s", "tries", "connect_s", "look_s", "answer_s",
+    "lock_s", "tries", "connect_s", "look_s", "answer_s", "taken_s", "topics_s",
 })  # fmt: skip
 """Knobs for which 0 cannot mean none."""
 

@@ -446,7 +446,12 @@ def bus_of(settings: Settings) -> Bus | None:
         reached["sasl.mechanism"] = settings.kafka_mechanism
         reached["sasl.username"] = settings.kafka_username or ""
         reached["sasl.password"] = settings.kafka_password or ""
-    return KafkaBus(reached, prefix=settings.kafka_topic_prefix, group=settings.kafka_group)
+    return KafkaBus(
+        reached,
+        prefix=settings.kafka_topic_prefix,
+        group=settings.kafka_group,
+        policy=settings.policy.bus,
+    )
 
 
 def chat_model(settings: Settings, meter: Meter) -> ChatModel | None:

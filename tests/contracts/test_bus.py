@@ -9,8 +9,9 @@ import uuid
 import pytest
 from confluent_kafka import Producer
 
-from perdure.events.kafka import KafkaBus, Patience
+from perdure.events.kafka import KafkaBus
 from perdure.events.payload import DEAD
+from perdure.policy import BusPolicy
 from perdure.ports import Bus
 from perdure.testing.bus import MemoryBroker
 from perdure.testing.bus_contracts import OTHER, TOPIC, BusContract
@@ -41,10 +42,10 @@ def servers(request):
 
 
 @pytest.fixture
-def patience(request):
+def policy(request):
     """Enough for a broker on this machine; nobody is to wait for a broker in another country."""
     session_s = SESSION_S[request.node.callspec.params["servers"]]
-    return Patience(answer_s=5.0, topics_s=2.0, session_s=session_s)
+    return BusPolicy(taken_s=5.0, topics_s=2.0, session_s=session_s)
 
 
 @pytest.fixture
@@ -82,7 +83,7 @@ class TestKafka(BusContract):
     """Kafka."""
 
     @pytest.fixture
-    def open_bus(self, request, servers, opened, patience):
+    def open_bus(self, request, servers, opened, policy):
         prefix = f"test-{uuid.uuid4().hex}."
         if (
             servers != BROKER
@@ -93,7 +94,7 @@ class TestKafka(BusContract):
         def open_bus(group="perdure"):
             settings = {"bootstrap.servers": servers}
             opened.append(
-                KafkaBus(settings, prefix=prefix, group=group, takes=TOPICS, patience=patience)
+                KafkaBus(settings, prefix=prefix, group=group, takes=TOPICS, policy=policy)
             )
             return opened[-1]
 
@@ -104,5 +105,5 @@ class TestKafka(BusContract):
         with socket.create_server(("127.0.0.1", 0)) as probe:
             port = probe.getsockname()[1]
         settings = {"bootstrap.servers": f"127.0.0.1:{port}"}
-        patience = Patience(topics_s=0.5)
-        return KafkaBus(settings, prefix="test.", group="perdure", takes=TOPICS, patience=patience)
+        policy = BusPolicy(topics_s=0.5)
+        return KafkaBus(settings, prefix="test.", group="perdure", takes=TOPICS, policy=policy)

@@ -43,15 +43,16 @@ DATABASES = ("sqlite", "mariadb", "postgres")
 BUSES = ("none", "kafka")
 PRODUCERS, WORKERS = 4, 2
 MODEL = "words"
-PAUSE_S = 1.5  # at most, between two turns of one producer; less where the run is short
+PAUSE_S = 1.5  # at most, between two turns of one producer
 BETWEEN_S = (0.5, 3.5)  # two kills
 DOWN_S = 1.0  # at most, before what was killed is started again
+WHOLE_S = 30.0  # a run that is shorter has as much of all three less
 SETTLING_S = 60.0  # so long after the last kill nothing at all may come to its end
 KNOBS = {
     "JOBS__LEASE_S": "2", "JOBS__POLL_S": "0.1", "JOBS__BACKOFF_S": "0.2",
     "JOBS__BACKOFF_MAX_S": "2", "JOBS__UPKEEP_S": "2", "JOBS__REPUBLISH_S": "3",
     "JOBS__MAX_RETRY": "1000",  # each kill takes a try of the job in hand
-    "CAPACITY__ACTIVE_LIMIT": "1000000",
+    "CAPACITY__ACTIVE_LIMIT": "1000000", "BUS__SESSION_S": "2",
 }  # fmt: skip
 
 
@@ -150,7 +151,7 @@ def run(database: str, bus: str, seconds: float, seed: int, least: Least) -> Cou
 
         def started(role: str, count: int) -> list[Part]:
             parts = [
-                Part(role, number, env, folder, min(PAUSE_S, seconds / 30))
+                Part(role, number, env, folder, PAUSE_S * min(1.0, seconds / WHOLE_S))
                 for number in range(count)
             ]
             for part in parts:
@@ -189,6 +190,7 @@ def killing(
     A slow machine kills and captures less in the same time, so the run lasts until it is enough.
     """
     kills: Counter[str] = Counter()
+    pace = min(1.0, seconds / WHOLE_S)
     until = time.monotonic() + seconds
     time.sleep(min(2.0, seconds / 4))  # so that there is something to break
     rounds: list[Part | Server] = []
@@ -198,9 +200,9 @@ def killing(
         victim = rounds.pop()
         victim.kill()
         kills[names[id(victim)]] += 1
-        time.sleep(chance.random() * DOWN_S)
+        time.sleep(chance.random() * DOWN_S * pace)
         victim.start()
-        time.sleep(chance.uniform(*BETWEEN_S))
+        time.sleep(chance.uniform(*BETWEEN_S) * pace)
     return kills
 
 

@@ -80,7 +80,8 @@ def now():
 def capture(database, scope, conversation, name):
     """A turn, the promise to learn from it and the promise to index it, in one commit."""
     said = [Message(Role.USER, name, id=f"{name}-u"), Message(Role.ASSISTANT, "ok", id=f"{name}-a")]
-    with database.begin(scope) as tx:
+
+    def keep(tx):
         tx.messages.add(scope, conversation, said, now(), name)
         for kind in (JobType.EXTRACT, JobType.EMBED):
             promise = Promise(
@@ -88,6 +89,8 @@ def capture(database, scope, conversation, name):
                 payload={}, trace=name, ordered=kind is JobType.EXTRACT,
             )  # fmt: skip
             tx.jobs.promise(promise, now())
+
+    database.run(keep, scope)
     print(name, flush=True)  # noqa: T201 - what the test reads
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
@@ -21,26 +20,16 @@ from confluent_kafka.cimpl import NewTopic
 
 from perdure.errors import Unavailable
 from perdure.events.payload import DEAD
+from perdure.policy import BusPolicy
 from perdure.ports import Letter
 from perdure.types import EVENTS
 
+_WAITING = BusPolicy()
 _BEATS = 3  # signs of life in a session
 _WAIT_MS = 50  # a broker holds back an answer for so long where there is nothing to give
 _DEFAULT = -1  # partitions and copies of a new topic are the broker's choice
 _ALL_LOST = KafkaError._ALL_BROKERS_DOWN  # noqa: SLF001 - the library's own name
 _SILENT = 2  # it would write to the standard error what we tell ourselves
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """How long a broker, and a consumer of the same group, are waited for."""
-
-    answer_s: float = 10.0  # within which a broker has to take what it is given
-    topics_s: float = 5.0  # the same for a question about topics
-    session_s: float = 10.0  # a consumer that is silent for so long has died
-
-
-_PATIENCE = Patience()
 
 
 class KafkaBus:
@@ -51,7 +40,7 @@ class KafkaBus:
         prefix: of every topic.
         group: who takes; of each group one gets a letter.
         takes: the topics that are taken from.
-        patience: how long others are waited for.
+        policy: how long others are waited for.
     """
 
     def __init__(
@@ -61,9 +50,9 @@ class KafkaBus:
         prefix: str,
         group: str,
         takes: Iterable[str] = tuple(EVENTS.values()),
-        patience: Patience = _PATIENCE,
+        policy: BusPolicy = _WAITING,
     ) -> None:
-        self._patience = patience
+        self._policy = policy
         self._settings = {"log_level": _SILENT, **settings}
         self._prefix = prefix
         self._group = group
@@ -99,7 +88,7 @@ class KafkaBus:
             self._producer = Producer({
                 **self._settings,
                 "enable.idempotence": True,
-                "delivery.timeout.ms": int(self._patience.answer_s * 1000),
+                "delivery.timeout.ms": int(self._policy.taken_s * 1000),
             })  # fmt: skip
         failed: list[KafkaError] = []
         for letter in letters:
@@ -111,7 +100,7 @@ class KafkaBus:
                 on_delivery=lambda error, _: failed.append(error) if error else None,
             )
             self._producer.poll(0)
-        left = self._producer.flush(self._patience.answer_s + 1)
+        left = self._producer.flush(self._policy.taken_s + 1)
         if failed or left:
             raise _failed(failed[0] if failed else None)
 
@@ -177,8 +166,8 @@ class KafkaBus:
             "group.id": self._prefix + self._group,
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
-            "session.timeout.ms": int(self._patience.session_s * 1000),
-            "heartbeat.interval.ms": int(self._patience.session_s * 1000 / _BEATS),
+            "session.timeout.ms": int(self._policy.session_s * 1000),
+            "heartbeat.interval.ms": int(self._policy.session_s * 1000 / _BEATS),
             "fetch.wait.max.ms": _WAIT_MS,
             "error_cb": self._note,
         })  # fmt: skip
@@ -228,13 +217,13 @@ class KafkaBus:
             KafkaException: no broker answers.
         """
         admin = AdminClient(self._settings)
-        known = admin.list_topics(timeout=self._patience.topics_s).topics
+        known = admin.list_topics(timeout=self._policy.topics_s).topics
         wanted = {self._prefix + topic for topic in (*self._takes, DEAD)} - known.keys()
         if not wanted:
             return
         made = admin.create_topics(
             [NewTopic(name, _DEFAULT, _DEFAULT) for name in sorted(wanted)],
-            request_timeout=self._patience.topics_s,
+            request_timeout=self._policy.topics_s,
         )
         for future in made.values():
             try:
