@@ -212,7 +212,7 @@ class Memory:
 
         def keep(tx: Transaction) -> Receipt:
             taken = capture(tx, scope, turn, policy, parts.switches, parts.clock())
-            if also is not None:
+            if also is not None and connection is None:
                 also(tx, taken)
             return taken
 

@@ -34,7 +34,8 @@ def test_what_was_acknowledged_is_learnt_once_and_in_order_whoever_is_killed(
     done = subprocess.run(
         [
             sys.executable, str(script), "--database", database, "--bus", bus,
-            "--seconds", str(SHORT_S), "--kills", str(KILLS[bus]), "--turns", "21", "--json", str(counts),
+            "--seconds", str(SHORT_S), "--kills", str(KILLS[bus]), "--turns", "21",
+            "--json", str(counts),
         ],
         check=False, capture_output=True, text=True,
     )  # fmt: skip

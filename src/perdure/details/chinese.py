@@ -216,6 +216,9 @@ ZH: Mapping[str, str] = {
     # databases, files, indexes, brokers
     "{place}: {why}.": "{place}：{why}。",
     "The server says: {why}.": "服务器说：{why}。",
+    "The transaction is your own: roll it back, and do all of it again.": (
+        "该事务由您自己管理：请回滚后完整重做一次。"
+    ),
     "Too many units of work at once.": "同时进行的操作太多。",
     "A unit of work is open in this thread already.": "此线程中已有一个未结束的操作。",
     "Another process is still migrating.": "另一个进程仍在迁移。",
