@@ -16,6 +16,7 @@ from starlette.requests import Request
 
 from perdure.errors import Misconfigured, Rejected, Unauthenticated
 from perdure.memory import Memory
+from perdure.ports import Transaction
 from perdure.serve.auth import Caller, Who, loopback
 from perdure.serve.door import Door
 from perdure.serve.replies import PageLinkOut
@@ -128,12 +129,15 @@ def _origin(written: str) -> str:
 def used(memory: Memory, scope: Scope, frame: str) -> bool:
     """Was the link of this frame used before? From now on it was."""
     at, key = memory.parts.clock(), f"page link {frame}"
-    with memory.parts.database.begin(scope) as tx:
+
+    def claimed(tx: Transaction) -> bool:
         tx.requests.forget(at - _REMEMBERED)
         before = tx.requests.claim(scope, key, frame, at, _REMEMBERED.total_seconds())
         if before is None:
             tx.requests.answered(scope, key, at, frame)
-    return before is not None
+        return before is not None
+
+    return memory.parts.database.run(claimed, scope)
 
 
 @routes.post(
