@@ -119,6 +119,26 @@ def test_search_answers_while_somebody_types_and_several_are_chosen(service, vis
 
 
 @pytest.mark.spec("7")
+def test_a_row_in_which_somebody_writes_outlives_a_search(service, visit):
+    for what in ("tea", "coffee", "cocoa"):
+        service.add("writer", f"Likes {what}")
+    page = visit("writer")
+    page.get_by_role("link", name="Edit: Likes tea").click()
+    page.get_by_label("Memory", exact=True).fill("Likes green tea")
+    page.get_by_role("searchbox").fill("cocoa")
+    expect(page.get_by_text("Likes coffee")).to_have_count(0)
+    seen(page, "Likes cocoa")
+    expect(page.get_by_label("Memory", exact=True)).to_have_value("Likes green tea")
+    page.get_by_role("searchbox").fill("")
+    seen(page, "Likes cocoa", "Likes coffee")
+    expect(page.get_by_label("Memory", exact=True)).to_have_value("Likes green tea")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Likes green tea")).to_be_visible()
+    expect(page.locator("#rows > .row")).to_have_count(3)
+    assert service.listed("writer")[0] == "Likes green tea"
+
+
+@pytest.mark.spec("7")
 def test_two_tabs_that_edit_the_same_row_lose_no_change(service, visit):
     service.add("tabs", "Lives in Oslo")
     first, second = visit("tabs"), visit("tabs")

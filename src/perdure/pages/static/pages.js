@@ -60,8 +60,24 @@
     offer();
   };
 
+  // ── a row in which somebody writes outlives a search ──
+  let written = [];
+  document.addEventListener("htmx:before:swap", (event) => {
+    written = event.detail.ctx.sourceElement.id === "find" ? [...document.querySelectorAll("li.editing")] : [];
+  });
+  const keep = () => {
+    written.splice(0).forEach((row) => {
+      const found = document.getElementById(row.id);
+      if (found) found.replaceWith(row);
+      else document.getElementById("rows").prepend(row);
+    });
+  };
+
   document.addEventListener("DOMContentLoaded", () => look(document));
-  document.addEventListener("htmx:after:swap", () => look(document));
+  document.addEventListener("htmx:after:swap", () => {
+    keep();
+    look(document);
+  });
   document.addEventListener("input", (event) => {
     if (event.target.matches("textarea[data-longest]")) count(event.target);
   });
