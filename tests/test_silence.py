@@ -23,7 +23,6 @@ from perdure.vectors.pgvector import PgVectorHost
 ON_SERVERS = pytest.mark.parametrize("database_url", ["mariadb", "postgres"], indirect=True)
 WAITS = WAITING.but(connect_s=1.0, look_s=0.3, answer_s=0.3, lock_s=0.2, busy_s=1.0)
 MOST_S = 15.0  # far above those, since machines are slow, and far below for ever
-NOISE_S = 1.0  # of a busy machine; without a deadline it would be 2.5
 ME = Scope(user="ann")
 
 
@@ -75,36 +74,47 @@ def test_a_server_that_falls_silent_is_given_up_and_found_again(wire):
     database.close()
 
 
+def opened(wire, **changes):
+    """A memory behind that line; nothing runs in the background."""
+    settings = Settings(embedder="none", policy=ASSISTANT.but(**changes))
+    return Memory.open(written(wire), settings=settings, workers=False)
+
+
 @ON_SERVERS
 @pytest.mark.spec("4.10")
-def test_recall_keeps_its_deadline_while_the_database_hangs_and_health_says_so(wire):
-    policy = ASSISTANT.but(
-        database=WAITS.but(look_s=1.5), search=ASSISTANT.search.but(deadline_ms=300)
-    )
-    settings = Settings(embedder="none", policy=policy)
-    with Memory.open(written(wire), settings=settings, workers=False) as memory:
-        health = Health(memory.parts)
+def test_recall_keeps_its_deadline_while_the_database_hangs(wire):
+    """Also where the numbers of the namespace are to be read again; the driver waits on."""
+    for_ever = WAITS.but(look_s=60.0, answer_s=60.0)
+    soon = ASSISTANT.search.but(deadline_ms=300)
+    with opened(wire, database=for_ever, search=soon) as memory:
         memory.items.add(ME, "Likes tea", kind="preference")
-        assert "tea" in memory.recall(ME, "What do I drink? Tea?").text
-        assert health.look().parts["database"].state == "up"
+        assert "tea" in memory.recall(ME, "What do I drink?", policy=ASSISTANT).text
         wire.speaks.clear()
-        memory.parts.runtime._known.clear()  # as long after the last question
+        memory.parts.runtime._known.clear()  # as long after it was read last
         for _ in range(2):
             start = time.monotonic()
-            answer = memory.recall(ME, "What do I drink? Tea?")
-            took_s = time.monotonic() - start
+            answer = memory.recall(ME, "What do I drink?")
+            assert time.monotonic() - start < MOST_S
             assert answer.text == ""
-            assert {one.reason for one in answer.degraded} <= {
-                Reason.DEADLINE, Reason.DATABASE_UNAVAILABLE,
-            }  # fmt: skip
-            assert took_s < policy.search.deadline_ms / 1_000 + NOISE_S
+            assert [one.reason for one in answer.degraded] == [Reason.DEADLINE]
+        wire.speaks.set()
+        assert "tea" in memory.recall(ME, "What do I drink?", policy=ASSISTANT).text
+
+
+@ON_SERVERS
+@pytest.mark.spec("4.10")
+def test_health_tells_that_the_database_hangs_and_that_it_speaks_again(wire):
+    with opened(wire, database=WAITS) as memory:
+        health = Health(memory.parts)
+        assert health.look().parts["database"].state == "up"
+        wire.speaks.clear()
         assert health.look().status == "down"
         wire.speaks.set()
         until = time.monotonic() + 20
         while health.look().status == "down" and time.monotonic() < until:
             time.sleep(0.05)
-        memory.capture(ME, "chat-1", [Message("user", "I like rye.")])
-        assert "tea" in memory.recall(ME, "What do I drink? Tea?").text
+        assert health.look().parts["database"].state == "up"
+        assert memory.capture(ME, "chat-1", [Message("user", "I like rye.")]).trace
 
 
 @ON_SERVERS
@@ -112,11 +122,11 @@ def test_only_making_tables_and_indexes_may_take_as_long_as_it_takes(database_ur
     """The server is silent while it makes an index of a large table."""
     dialect, address = parsed(database_url)
     writers, _ = dialect.engines(address, WAITS)
-    slow = text({"mariadb": "SELECT SLEEP(1)"}.get(dialect.names[0], "SELECT pg_sleep(1)"))
+    sleep = {"mariadb": "SELECT SLEEP(:s)"}.get(dialect.names[0], "SELECT pg_sleep(:s)")
     with writers.begin() as connection, dialect.alone(connection):
-        connection.execute(slow)
+        connection.execute(text(sleep), {"s": 1})
     with pytest.raises(OperationalError), writers.begin() as connection:
-        connection.execute(slow)
+        connection.execute(text(sleep), {"s": 30})
     writers.dispose()
 
 

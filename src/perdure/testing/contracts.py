@@ -9,7 +9,7 @@ import pytest
 
 from perdure import text
 from perdure.errors import Duplicate, Rejected
-from perdure.ports import Corpus, Database, Due, ItemFilter, VectorEntry
+from perdure.ports import Corpus, Database, Due, ItemFilter, Transaction, VectorEntry
 from perdure.testing.samples import ANN, AWKWARD, BO, NOW, contents, later, memory, unit
 from perdure.types import (
     Actor,
@@ -61,6 +61,22 @@ class MemoryStoreContract:
         with database.read() as tx:
             assert tx.items.get(Scope(user="小林"), [item.id]) == [item]
             assert tx.items.by_hash(Scope(user="小林"), item.content_hash) == item
+
+    @pytest.mark.spec("3.5")
+    def test_a_unit_of_work_gives_its_result_and_leaves_nothing_where_it_fails(
+        self, database: Database
+    ) -> None:
+        def fail(tx: Transaction) -> None:
+            tx.items.add(memory(ANN, "Likes coffee"))
+            raise LookupError
+
+        def work(tx: Transaction) -> int:
+            tx.items.add(memory(ANN, "Likes tea"))
+            return tx.items.count(ANN, ItemFilter())
+
+        with pytest.raises(LookupError):
+            database.run(fail, ANN)
+        assert database.run(work, ANN) == 1
 
     @pytest.mark.spec("1")
     @pytest.mark.case("ISO-05", "ISO-07")
