@@ -6,13 +6,15 @@ from typing import Annotated
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from perdure.cli import say
 from perdure.cli.given import Json, Project, User, given, warm, whole
 from perdure.cli.names import KINDS, SOURCES
 from perdure.ports import ItemFilter, Page
 from perdure.serve.replies import ContextOut, PageOut
-from perdure.types import Kind, Status
+from perdure.types import Answer, Kind, Status
+from perdure.types.explained import in_stage
 from perdure.types.words import in_words
 
 _LISTED = 50
@@ -55,11 +57,39 @@ def recall(
         say.console().print(answer.text, soft_wrap=True)
     else:
         say.note(say.told("Nothing that is remembered fits this message."))
-    if explain:
-        say.console().print(answer.table(say.language()), markup=False, soft_wrap=True)
-        return
+    if explain and answer.considered:
+        say.console().print()
+        say.console().print(_explained(answer))
+    elif explain:
+        say.note(say.told("No memory was considered."))
     for missing in answer.degraded:
         say.note(f"{missing.part}: {in_words(missing.reason, say.language())}")
+
+
+def _explained(answer: Answer) -> Table:
+    """What became of each memory; why, its score's terms and its ranks go below it."""
+    tongue = say.language()
+    table = say.table("stage", "score", "memory")
+    for narrow in table.columns[:2]:
+        narrow.no_wrap = True
+    for one in answer.considered:
+        terms = (
+            {name: points for name, points in one.score.terms.items() if points}
+            if one.score
+            else {}
+        )
+        why = (
+            f"{one.reason} {in_words(one.reason, tongue)}" if one.reason else "",
+            " ".join(f"{name} {points:.2f}" for name, points in terms.items()),
+            " ".join(f"{place.arm} {place.rank}" for place in one.places),
+        )
+        below = "".join(f"\n{line}" for line in why if line)
+        table.add_row(
+            in_stage(one.stage, tongue),
+            f"{one.score.total:.3f}" if one.score and terms else "",
+            Text(" ".join(one.item.content.split())) + Text(below, style="dim"),
+        )
+    return table
 
 
 def items(

@@ -51,6 +51,9 @@ ZH: Mapping[str, str] = {
     "Not valid UTF-8 text.": "不是有效的 UTF-8 文本。",
     "Choose one of {known}.": "请从中选择：{known}。",
     # recall, items
+    "stage": "阶段",
+    "score": "得分",
+    "No memory was considered.": "没有考虑任何记忆。",
     "Nothing that is remembered fits this message.": "已有的记忆都与这条消息无关。",
     "{count} of {total}.": "共 {total} 条，显示 {count} 条。",
     "More with --after {cursor}": "下一页：--after {cursor}",

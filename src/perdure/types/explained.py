@@ -68,7 +68,7 @@ class Considered:
 
 _HEADS: Mapping[Language, tuple[str, ...]] = {
     "en": ("stage", "reason", "score", "terms", "arms and ranks", "memory"),
-    "zh": ("阶段", "原因", "得分", "得分构成", "检索路与名次", "记忆"),
+    "zh": ("阶段", "原因", "得分", "得分构成", "检索臂与名次", "记忆"),
 }
 _NOTHING: Mapping[Language, str] = {
     "en": "No memory was considered, or it was not asked for with explain=True.",
@@ -84,6 +84,11 @@ _STAGES: Mapping[Stage, str] = {
 }
 """In Chinese; in English they are their own words."""
 _NUMBERS = frozenset({2})  # columns that are set to the right
+
+
+def in_stage(stage: Stage, language: Language) -> str:
+    """What a stage is called in this language."""
+    return _STAGES[stage] if language == "zh" else stage.value
 
 
 def table(considered: Iterable[Considered], language: Language = "en", chars: int = 80) -> str:
@@ -106,7 +111,7 @@ def _row(one: Considered, language: Language, chars: int) -> tuple[str, ...]:
     short = text.cut(content, chars)
     terms = one.score.terms if one.score is not None else {}
     return (
-        _STAGES[one.stage] if language == "zh" else one.stage,
+        in_stage(one.stage, language),
         f"{one.reason} {in_words(one.reason, language)}" if one.reason is not None else "",
         f"{one.score.total:.3f}" if one.score is not None and terms else "",
         " ".join(f"{name} {points:.2f}" for name, points in terms.items() if points),
