@@ -58,10 +58,10 @@ ZH: Mapping[str, str] = {
     "{count} of {total}.": "共 {total} 条，显示 {count} 条。",
     "More with --after {cursor}": "下一页：--after {cursor}",
     # jobs, worker, migrate, reindex
-    "{count} jobs.": "共 {count} 个任务。",
+    "Jobs: {count}.": "共 {count} 个任务。",
     "{count} of {total} jobs retried.": "{total} 个任务中已重试 {count} 个。",
     "{count} of {total} jobs dropped.": "{total} 个任务中已丢弃 {count} 个。",
-    "{count} jobs done.": "已完成 {count} 个任务。",
+    "Jobs done: {count}.": "已完成 {count} 个任务。",
     "The worker runs. Ctrl-C or SIGTERM ends it.": "工作进程已启动。按 Ctrl-C 或发 SIGTERM 结束。",
     "The database is up to date.": "数据库已是最新。",
     "Looking through users": "正在检查用户",
@@ -101,7 +101,7 @@ ZH: Mapping[str, str] = {
     "never": "从未",
     "revoked {day}": "{day} 撤销",
     "“{name}” opens nothing any more.": "“{name}”已失效。",
-    "{count} keys.": "共 {count} 个密钥。",
+    "Keys: {count}.": "共 {count} 个密钥。",
     # doctor
     "fine": "正常",
     "off": "未启用",

@@ -52,7 +52,7 @@ def listed(
             retold(job.last_error or "", say.language()),
         )  # fmt: skip
     say.console().print(table)
-    say.note(say.told("{count} jobs.", count=len(found)))
+    say.note(say.told("Jobs: {count}.", count=len(found)))
 
 
 @app.command()

@@ -71,14 +71,15 @@ def listed(context: typer.Context, *, json: Json = False) -> None:
         say.as_json({"keys": told})
         return
     table = say.table("id", "name", "role", "may", "last used")
-    table.columns[0].no_wrap = True
+    for whole_words in (table.columns[0], table.columns[3]):
+        whole_words.no_wrap = True
     for key in found:
         used = f"{key.last_used_at:%Y-%m-%d}" if key.last_used_at else say.told("never")
         if key.revoked_at is not None:
             used = say.told("revoked {day}", day=f"{key.revoked_at:%Y-%m-%d}")
-        table.add_row(key.id, key.name, key.role, " ".join(sorted(key.permissions)), used)
+        table.add_row(key.id, key.name, key.role, "\n".join(sorted(key.permissions)), used)
     say.console().print(table)
-    say.note(say.told("{count} keys.", count=len(found)))
+    say.note(say.told("Keys: {count}.", count=len(found)))
 
 
 @app.command()

@@ -147,7 +147,7 @@ def worker(
             if json:
                 say.as_json({"done": done})
             else:
-                say.console().print(say.told("{count} jobs done.", count=done))
+                say.console().print(say.told("Jobs done: {count}.", count=done))
             return
         memory.start()
         say.note(say.told("The worker runs. Ctrl-C or SIGTERM ends it."))
