@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 TREES = [ast.parse(file.read_text("utf-8")) for file in Path(cli.__file__).parent.glob("*.py")]
 STAGES = (
     "capture", "learn", "recall", "read", "embed", "search", "rank", "gate", "rerank", "topics",
-    "budget", "render",
+    "budget", "render", "fulltext", "semantic",
 )  # fmt: skip
 BY_NAME = {
     *names.KINDS.values(), *names.SOURCES.values(), *names.LEVELS.values(),

@@ -40,7 +40,7 @@ RUNNING: Mapping[str, tuple[str, str]] = {
     "value": ("Value", "数值"),
     "memory_job_success_rate": ("Jobs that succeeded", "任务成功率"),
     "memory_job_retry_rate": ("Tries that come again", "任务重试率"),
-    "memory_retrieval_hit_rate": ("Answers that said anything", "召回命中率"),
+    "memory_retrieval_hit_rate": ("Answers that said anything", "回忆命中率"),
     "memory_injection_count_avg": ("Memories in an answer", "每次回答的记忆数"),
     "memory_wrong_mention_rate": ("Said out of place", "误提率"),
     "memory_user_correction_rate": ("Corrected by users", "用户纠正率"),

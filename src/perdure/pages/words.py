@@ -237,7 +237,7 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "part_semantic": ("search by meaning", "语义检索"),
     "part_fulltext": ("search by words", "字词检索"),
     "part_rerank": ("the reranker", "重排"),
-    "part_recall": ("recall", "召回"),
+    "part_recall": ("recall", "回忆"),
     "part_database": ("the database", "数据库"),
     "score_terms": ("Terms of the score", "得分构成"),
     "term_relevance": ("relevance", "相关"),
