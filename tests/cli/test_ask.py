@@ -39,6 +39,11 @@ def test_recall_explains_itself(perdure):
     assert "said" in table
     assert "pinned 1" in table
     assert "jazz" not in table
+    behind = table.partition("</memory>")[2]
+    assert max(map(len, behind.splitlines())) <= 80
+    nothing = perdure("recall", "bo", "What shall we cook?", "--explain")
+    assert (nothing.code, nothing.out) == (0, "")
+    assert "No memory was considered." in nothing.err
     told = perdure("recall", "ann", "What shall we cook?", "--json").json
     assert [one["stage"] for one in told["considered"]] == ["said", "gate"]
     assert told["considered"][1]["why"]["zh"] == in_words(Reason.LOW_SCORE, "zh")

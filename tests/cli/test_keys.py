@@ -34,6 +34,10 @@ def test_a_key_is_shown_once_and_nowhere_kept(perdure):
 def test_an_admin_can_be_given_less_and_nobody_more_than_the_role(perdure):
     made = perdure("keys", "create", "小林", "--role", "admin", "--may", "jobs:write", "--json")
     assert made.json["permissions"] == ["jobs:write"]
+    perdure("keys", "create", "bo", "--role", "admin")
+    listed = perdure("keys", "list")
+    assert "settings:write" in listed.out
+    assert "Keys: 2." in listed.err
     refused = perdure("keys", "create", "bo", "--may", "jobs:write")
     assert refused.code == 1
     assert "permissions: A key of this role may have memory:use." in refused.err
