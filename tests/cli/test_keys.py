@@ -141,6 +141,14 @@ def test_doctor_names_the_part_that_is_wrong_and_says_what_to_do(perdure, monkey
     assert "有问题" in typo.out
 
 
+def test_doctor_advises_no_key_where_a_desktop_file_keeps_none(perdure):
+    place = ("--database", "memory.json", "--preset", "desktop")
+    assert perdure(*place, "--create", "doctor", "--json").json["parts"]["keys"]["advice"] == (
+        "Set PERDURE_API_KEYS."
+    )
+    assert "keys create" in perdure("doctor", "--json").json["parts"]["keys"]["advice"]
+
+
 def test_doctor_counts_dead_jobs(perdure):
     perdure("migrate")
     with sqlite3.connect("perdure.db") as file:

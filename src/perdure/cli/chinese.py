@@ -124,7 +124,10 @@ ZH: Mapping[str, str] = {
     "none is set; the built-in extractor learns": "未设置；由内置提取器学习",
     "none; search goes by words": "无；按字词检索",
     "none is needed: jobs are in the database": "不需要：任务存放在数据库里",
-    "none; only this machine is served, on {host}": "无；只服务本机，监听 {host}",
+    "none for apps; only this machine is served, on {host}": (
+        "没有应用密钥；只服务本机，监听 {host}"
+    ),
+    "Set PERDURE_API_KEYS.": "请设置 PERDURE_API_KEYS。",
     "beside the rows, in the database": "与数据同在数据库里",
     "whoever asks needs a key": "请求者都需要密钥",
     "Mend or remove the setting that is named.": "改正或删除所指出的设置。",

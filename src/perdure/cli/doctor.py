@@ -17,7 +17,7 @@ from perdure.errors import PerdureError, Unavailable
 from perdure.ports import Outside, Question
 from perdure.serve.auth import Callers
 from perdure.types import JobState
-from perdure.wiring import Parts
+from perdure.wiring import Parts, is_file
 
 _TRY_S = 30.0  # longest wait for one model
 _REACH_S = 3.0  # the same for one address
@@ -193,8 +193,9 @@ def _keys(parts: Parts) -> Finding:
             return _fine("keys", told("whoever asks needs a key"))
     except PerdureError as error:
         return _trouble("keys", error)
-    what = told("none; only this machine is served, on {host}", host=settings.host)
-    return Finding(part="keys", state="off", what=what, advice=told(ADVICE["keys"]))
+    what = told("none for apps; only this machine is served, on {host}", host=settings.host)
+    advice = told("Set PERDURE_API_KEYS.") if is_file(settings) else told(ADVICE["keys"])
+    return Finding(part="keys", state="off", what=what, advice=advice)
 
 
 def _asked(part: str, absent: str, ask: Callable[[], str | None]) -> Finding:
