@@ -7,6 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from threading import Event
+from urllib.parse import quote
 
 import pytest
 
@@ -203,3 +204,21 @@ def test_without_a_model_merging_is_refused_and_the_field_named(api):
     refused = api.post("/memory/consolidate", json=ANN)
     assert (refused.status_code, refused.json()["code"]) == (422, "rejected")
     assert api.post("/memory/consolidate", json=ANN | {"dry": True}).status_code == 422
+
+
+@pytest.mark.parametrize("user", ["ann\n", "an\nn", "\nann", "ann\r\n"])
+def test_a_user_whose_id_has_a_line_s_end_is_erased_and_nobody_else(api, user):
+    for one in ("ann", user):
+        api.post("/memory/items", json={"user_id": one, "content": "Likes tea"})
+
+    erased = api.delete(f"/users/{quote(user, safe='')}").json()
+
+    assert (erased["user_id"], erased["removed"]["memories"]) == (user, 1)
+    assert contents(api) == ["Likes tea"]
+    assert api.get(f"/users/{quote(user, safe='')}/erasure").json()["user_id"] == user
+
+
+def test_a_conversation_whose_id_has_a_line_s_end_takes_turns(api):
+    turn = ANN | {"messages": [{"role": "user", "content": "I never eat meat."}]}
+
+    assert api.post("/conversations/a%0Ab/turns", json=turn).status_code == 202

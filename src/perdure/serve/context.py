@@ -20,7 +20,7 @@ routes = APIRouter(tags=["conversations"])
 
 
 @routes.post(
-    "/conversations/{conversation_id:path}/turns",
+    "/conversations/{conversation_id:id}/turns",
     status_code=202,
     summary="Capture a finished turn",
     responses=problems(404, 409),

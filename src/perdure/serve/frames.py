@@ -141,7 +141,7 @@ def used(memory: Memory, scope: Scope, frame: str) -> bool:
 
 
 @routes.post(
-    "/users/{user_id:path}/page-link",
+    "/users/{user_id:id}/page-link",
     status_code=201,
     summary="Make a link that opens My memory in a frame of yours",
 )

@@ -83,14 +83,14 @@ def taken_in(
 # ── a person's right to be forgotten ─────────────────────────────────────────────────────────────
 
 
-@routes.delete("/users/{user_id:path}", summary="Erase everything of a user, for good")
+@routes.delete("/users/{user_id:id}", summary="Erase everything of a user, for good")
 def erased(memory: Door, who: Who, user_id: str) -> ErasureOut:
     """Memories, messages, vectors, jobs, history, switches. The receipt says how much went."""
     return ErasureOut.model_validate(memory.erase(_user(who, user_id), by=who.name))
 
 
 @routes.get(
-    "/users/{user_id:path}/erasure",
+    "/users/{user_id:id}/erasure",
     summary="Prove that a user was erased",
     responses=problems(404),
 )
