@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from types import UnionType
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
+from perdure import text
 from perdure.details import Detail
 from perdure.errors import Misconfigured
 from perdure.text import Normalisation
@@ -454,6 +455,8 @@ def _checked(group: type, name: str, value: Any, where: str) -> Any:
     if wanted is str:
         if not isinstance(value, str):
             raise Misconfigured("Expected a text.", field=where)
+        if text.clean(value) != value:
+            raise Misconfigured("May not contain NUL or half a character.", field=where)
         return value.strip()
     if origin is UnionType:
         if isinstance(value, str) and value.lower() == "none":
@@ -474,6 +477,11 @@ NEVER_NONE = frozenset({
     "lock_s", "tries", "connect_s", "look_s", "answer_s", "taken_s", "topics_s",
 })  # fmt: skip
 """Knobs for which 0 cannot mean none."""
+
+MOST: Mapping[str, int] = {
+    "days": 36_500, "s": 3_153_600_000, "ms": 3_153_600_000_000, "month": 10**15, "": 2**31 - 1,
+}  # fmt: skip
+"""The largest number, by the word that ends a name: a hundred years, or what every database keeps."""
 
 TRUTHS: Mapping[str, bool] = {
     "true": True, "1": True, "on": True, "yes": True,
@@ -498,8 +506,13 @@ def _number(wanted: type, name: str, value: Any, where: str) -> Any:
         number = wanted(value)
     except (TypeError, ValueError):
         raise Misconfigured(what, field=where) from None
+    except OverflowError:
+        number = float("inf")
     if not 0 <= number < float("inf"):
         raise Misconfigured("May not be negative or endless.", field=where)
+    most = MOST.get(name.rpartition("_")[2], MOST[""])
+    if number > most:
+        raise Misconfigured("Expected {high} or less.", field=where, high=most)
     if number == 0 and name in NEVER_NONE:
         raise Misconfigured("Must be above 0.", field=where)
     return number
