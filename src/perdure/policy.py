@@ -481,7 +481,7 @@ NEVER_NONE = frozenset({
 MOST: Mapping[str, int] = {
     "days": 36_500, "s": 3_153_600_000, "ms": 3_153_600_000_000, "month": 10**15, "": 2**31 - 1,
 }  # fmt: skip
-"""The largest number, by the word that ends a name: a hundred years, or what every database keeps."""
+"""The largest number, by the word that ends a name: a hundred years, or what databases keep."""
 
 TRUTHS: Mapping[str, bool] = {
     "true": True, "1": True, "on": True, "yes": True,

@@ -185,3 +185,40 @@ def test_numbers_choices_and_what_was_left_behind(old, new, gives_way):
     row, candidate = Candidate(content=old), Candidate(content=new)
 
     assert outdated(candidate, [row]) == ([row] if gives_way else [])
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Lives in Oslo", "Lives in Spain in winter"),
+        ("Lives in Oslo during the week", "Lives in Bergen on weekends"),
+        ("Lives in Berlin", "Moved to Germany in 2005"),
+        ("Lives in Berlin", "Moved to Berlin from Munich"),
+        ("Is married to Bo", "Is engaged in open source projects"),
+        ("Works at Google", "Works at a bar in the evenings"),
+        ("Commutes by bike in summer", "Commutes by train in winter"),
+        ("Laptop is a ThinkPad", "Laptop is a gift from their dad"),
+        ("Phone is an iPhone", "Phone is a bit slow"),
+        ("Office is on the third floor", "Office is on Main Street"),
+        ("Name is Ann", "Name is hard to pronounce"),
+        ("Favourite book is Dune", "Favourite book is about a desert planet"),
+        ("Wants answers in English", "Wants answers in bullet points"),
+        ("Does not drink coffee every day", "Drinks coffee"),
+        ("Drinks coffee", "Does not drink coffee every day"),
+        ("Does not eat too much sugar", "Eats sugar"),
+        ("Has a 9-year-old son", "Has a 12-year-old son"),
+        ("住在杭州", "住在三楼"),
+        ("住在杭州", "搬到了研发部"),
+        ("住在北京", "2010年搬到了中国"),
+        ("在谷歌工作", "在晚上工作"),
+        ("在谷歌工作", "在广告行业工作"),
+        ("电脑是ThinkPad", "电脑是公司发的"),
+        ("老家是绍兴", "老家是个小镇"),
+        ("工位在三楼", "工位在窗边"),
+        ("身高180", "身高比较高"),
+        ("有一个9岁的儿子", "有一个12岁的儿子"),
+        ("喝酒", "不经常喝酒"),
+    ],
+)
+def test_what_is_partly_so_or_of_another_sort_makes_nothing_untrue(old, new):
+    assert outdated(Candidate(content=new), [Candidate(content=old)]) == []

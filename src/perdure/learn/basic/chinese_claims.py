@@ -22,6 +22,8 @@ _CUE = _re(
 _NOT = _re(
     r"(从来?|绝|永远|一律|坚决|再也)?不(再|能|可以|想|敢|肯|要)?|没有?|别|请勿|禁止|戒[了掉]?"
 )
+# 不经常喝酒 says neither that they drink nor that they do not.
+_IN_PART = _re(r"不(是|怎么|太)?(总是?|经常|常常?|一直|都|只|每[天日周月年]|天天)")
 # 戒烟 is said without the verb that 抽烟 has.
 _QUIT = _re(r"戒[了掉]?(?P<what>烟|酒|咖啡|糖|奶茶|茶)")
 _TAKEN = {
@@ -51,7 +53,7 @@ _WHEN = _re(
 _COUNTED = "只个条口岁位名匹头辆台套双杯瓶根顿次遍米斤点元块秒天周月年"
 _AMOUNT = _re(
     rf"(?<!第)(?P<number>\d+(\.\d+)?|[一二两三四五六七八九十百千万半]+)\s*"
-    rf"(?P<unit>公里|公斤|厘米|千米|小时|个小时|分钟|个月|万|[{_COUNTED}])(?![楼号路])"
+    rf"(?P<unit>公里|公斤|厘米|千米|小时|个小时|分钟|个月|万|[{_COUNTED}])(?![楼号路]|(?<=岁)的)"
 )
 # 坐飞机去上海: where to narrows it, too.
 _WHERE_TO = _re(r"(?<=^..+)[去到回][^，,]+$")
@@ -77,10 +79,12 @@ _PIECE = regex.compile(
 
 
 def claim(statement: str) -> Claim | None:
-    """The parts of a Chinese statement; None where it denies more than once."""
+    """The parts of a Chinese statement; None where it denies more than once, or only in part."""
     said = text.normalise(statement).strip(" .!。")
     liking = polarity.liking(said)
     if liking == 0:
+        return None
+    if liking is None and _IN_PART.search(said):
         return None
     chosen = _CHOSEN.search(said) is not None
     who, said = subject(said)

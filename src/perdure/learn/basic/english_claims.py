@@ -24,6 +24,11 @@ _NOT = _re(
     r"\b(((do|does|did) )?not|never|no longer|(have |has )?(stopped|quit|given up|gave up))\b"
     r"|(?<=\b(has|have|owns|own|keeps) )no(?= \w)"
 )
+# "does not drink coffee every day" says neither that they drink it nor that they do not.
+_IN_PART = _re(
+    r"\bnot\b(?!.*\b(any ?more|any longer|again)\b).*\b((every|each) (day|week|month|year)"
+    r"|always|often|usually|normally|mostly|only|just|much|too (much|many|often)|necessarily)\b"
+)
 _LIKE = _re(
     r"^(would |can |is |am |are )?(much |very )?(rather )?"
     r"(like|love|enjoy|adore|hate|dislike|detest|loathe|despise|stand|bear|abide|care for|fond of"
@@ -65,8 +70,10 @@ CHOICES = tuple(
 
 
 def claim(statement: str) -> Claim | None:
-    """The parts of an English statement; None where it denies more than once."""
+    """The parts of an English statement; None where it denies more than once, or only in part."""
     said = polarity.plain(statement).strip(" .!")
+    if polarity.liking(said) is None and _IN_PART.search(said):
+        return None
     who, said = subject(said)
     said = _spaced(_CUE.sub(" ", said))
     for word, times in _TWICE:
@@ -107,6 +114,8 @@ def _parts(who: str, said: str, *, denied: bool, chosen: bool, happened: bool) -
         if word in _AROUND and place and not (chosen and word in _THAN):
             here = [word]
             around.append(here)
+        elif word[0].isdecimal() and after.startswith("year-old"):
+            here.append(word)  # of two children each has an age
         elif (
             number := _NUMBERS.get(word, word if word[0].isdecimal() else "")
         ) and "-" not in word:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from perdure import text
+from perdure.learn.basic import english_words
 from perdure.learn.basic.subject import subject
 from perdure.types import Kind, Level
 
@@ -21,8 +22,8 @@ class Answer:
 
 
 _NUMBER = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
-_WHEN = r"""(?:\ (?:in|since|on)\ .*)?(?:\ (?:now|again|currently|nowadays|these\ days
-    |at\ the\ moment))?"""
+_WHEN = r"""(?:\ (?:in|since|on)\ (?:[\w\ ]+\ )?\d{4}(?:-[\d-]+)?)?
+    (?:\ (?:now|again|currently|nowadays|these\ days|at\ the\ moment))?"""
 _NO_PLACE = r"""(?:linux|windows|mac\w*|ios|iphone|android|python|java\w*|rust|go|kotlin|typescript
     |react|vue|kubernetes|docker|aws|azure|gcp|postgres\w*|mysql|mariadb|git\w*|slack|teams|notion|emacs
     |n?e?o?vim|marketing|sales|engineering|product|support|\w+day|chrome|firefox|gmail|outlook)"""
@@ -33,7 +34,8 @@ _OF_ANYBODY = (
         "home",
         rf"""(?:lives?\ in|(?:is|are)\ (?:based|living)\ in
         |(?:has\ |have\ )?(?:moved|relocated)\ to)
-        \ (?!{_NO_PLACE}\b)(?P<value>(?-i:[^\W\d_a-z])(?:(?!\ with\ )[^,;])*?){_WHEN}""",
+        \ (?!{_NO_PLACE}\b)(?P<value>(?-i:[^\W\d_a-z])(?:(?!\ with\ )[^,;])*?)
+        (?:\ from\ [^,;]+?)?{_WHEN}""",
     ),
     ("age", rf"(?:is|turned)\ (?P<value>\d{{1,3}}|{_NUMBER})(?:\ years\ old)?(?:\ now)?"),
     # "works at Spotify now"; not "works at home", "works for a bank in the summer"
@@ -53,7 +55,8 @@ _OF_ANYBODY = (
     # "is single", "got married to Bo in June 2026"
     (
         "partner",
-        r"(?:is|got|has\ got)\ (?P<value>single|married|engaged|divorced|widowed)(?:\ .*)?",
+        r"""(?:is|got|has\ got)\ (?P<value>single|married|engaged|divorced|widowed)
+        (?:\ (?:to|since|now|again|recently|in\ (?:\w+\ )?\d{4})\b.*)?""",
     ),
     # "is vegetarian", "is pescatarian now", "eats meat again"
     (
@@ -66,14 +69,15 @@ _OF_ANYBODY = (
     (
         "home",
         r"""(?:\d{4}年(?:\d{1,2}月)?(?:\d{1,2}日)?)?(?:现在|目前|刚)?(?:(?:家|住)在|搬[到去]了?)
-        (?P<value>(?![楼家新老公隔这那])[^，,。；房]{2,12}?)了?""",
+        (?P<value>(?![楼家新老公隔这那])[^，,。；房楼层旁附]{2,12}?(?<![家部组]))了?""",
     ),
     ("home", r"在(?P<value>[^，,。；]{2,8})(?:定居|常住)了?"),
     ("age", r"(?:\d{4}年|今年|现在)?(?P<value>\d{1,3}|[一二三四五六七八九十两]{1,3})岁了?"),
     # 在谷歌上班; not 在家工作
     (
         "work",
-        r"""(?:现在|目前)?在(?P<value>(?![家外线那这])[^，,。；]{2,12}?)(?:工作|上班|任职)了?""",
+        r"""(?:现在|目前)?在(?P<value>(?![家外线那这国海])[^，,。；]{2,12}?
+        (?<![前边旁部里上])(?<!行业|领域|方面)(?<!咖啡馆|咖啡厅|图书馆|办公室))(?:工作|上班|任职)了?""",
     ),
     # 坐地铁上班, 上班骑车
     (
@@ -90,19 +94,20 @@ _OF_ANYBODY = (
         "diet",
         r"(?:现在|又|重新|开始|也)*(?P<value>吃全?纯?素|吃素食|吃肉)了?",
     ),
-    ("", r"(?P<topic>身高|体重|月薪|年薪|工资|血型)是?(?P<value>[^，,；]+)"),
+    ("", r"(?P<topic>身高|体重|月薪|年薪|工资|血型)是?(?P<value>(?![比挺很较不])[^，,；]+)"),
 )
 _OF_THE_USER = (
     ("name", r"(?:name\ is|is\ called)\ (?P<value>[^,;]+)"),
     ("called", r"wants\ to\ be\ called\ (?P<value>[^,;]+)"),
-    ("answers", r"wants\ answers\ in\ (?P<value>[^,;]+)"),
+    ("answers", rf"wants\ answers\ in\ (?P<value>(?:\w+\ )?{english_words.LANGUAGE})"),
     # "birthday is on 3 May", "favourite colour is blue"
     (
         "",
         r"""(?P<topic>birthday|hometown|home\ town|e-?mail(?:\ address)?|time\ ?zone|shoe\ size
         |(?:phone|mobile)(?:\ number)?|address|postcode|employer|job|profession|blood\ type
         |(?:favou?rite|preferred)\ [\w\ -]{1,30}?|budget\ for\ [\w\ -]{1,30}?)
-        \ is\ (?P<value>[^;]+)""",
+        \ is\ (?!(?:about|by|because|when|tight|stressful|boring|hard|great|fun)\b)
+        (?P<value>[^;]+)""",
     ),
     # "laptop is a ThinkPad", "flat is on the fifth floor": one thing is one thing, and in one place
     (
@@ -117,13 +122,13 @@ _OF_THE_USER = (
     (
         "",
         r"""(?P<topic>生日|老家|邮箱|电话|手机号|时区|鞋码|血型|职业|最喜欢的[^，,。；是]{1,8}
-        |[^，,。；是]{0,6}预算)是(?P<value>[^；]+)""",
+        |[^，,。；是]{0,6}预算)是(?!一?个)(?P<value>[^；]+(?<!的))""",
     ),
     # 电脑是 ThinkPad, 工位在三楼, 牙医预约是 2026年12月4日
     (
         "",
         r"""(?P<topic>[^，,。；是在有不]{0,6}(?:笔记本|电脑|手机|车|公司|单位|学校|工位|专业|微信号?|网名
-        |英文名|母语|预约|会议|考试|面试|婚礼|手术|航班|比赛))(?P<how>[是在叫])(?P<value>[^；，,]+)""",
+        |英文名|母语|预约|会议|考试|面试|婚礼|手术|航班|比赛))(?P<how>[是在叫])(?P<value>[^；，,]+(?<!的))""",
     ),
 )
 _PLACES = re.compile(
@@ -134,6 +139,31 @@ _PLACES = re.compile(
 )
 """在杭州工作 names the place, 在谷歌工作 the employer."""
 _DATE = re.compile(r"(?:the\ week\ of\ )?\d{4}(?:-|年)|\d{1,2}\ [A-Z][a-z]+$")
+
+
+_PARTLY = re.compile(
+    r"""\b(?:in|during|over)\ (?:the\ |their\ )?(?:\w+\ )?(?:week|weekend|morning|afternoon|evening
+    |night|spring|summer|autumn|fall|winter|holiday|time)s?\b
+    |\bon\ (?:the\ )?(?:week|holi|\w+)(?:day|end)s?\b|\bat\ (?:night|weekends)\b
+    |\b(?:part[\ -]time|half|sometimes|mostly|temporarily)\b
+    |周末|工作日|[周星期][一二三四五六日天]|早上|上午|中午|下午|晚上|夜[里间]|白天|[春夏秋冬][天季]|[寒暑]假|节假日
+    |平时|业余|兼职|有时|偶尔|临时""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Says it of some days or hours: what holds on the others may be something else."""
+_LONG_AGO = re.compile(
+    r"(?:moved|relocated)\ to\ .*\ in\ \d{4}|\d{4}年(?:现在|目前|刚)?搬.*", re.IGNORECASE
+)
+"""A year without a month: what has just changed is told with its month, or with none."""
+_ALWAYS = frozenset({"home", "work", "profession", "commute"})
+"""Topics of which a person can have one answer in winter and another one in summer."""
+_FLOOR = re.compile(r"\bfloor\b|[\d一二三四五六七八九十]+[楼层]", re.IGNORECASE)
+_PLAIN = re.compile(r"[a-z][^A-Z0-9@\u4e00-\u9fff]*")
+"""Neither a name nor a number: "a bit slow" and "a gift" say more of what is a ThinkPad."""
+_OF_TASTE = re.compile(
+    r"favou?rite|preferred|budget|job|profession|employer|colour|color", re.IGNORECASE
+)
+"""What is often answered by a plain word."""
 
 
 def _compiled(topics: Sequence[tuple[str, str]]) -> tuple[tuple[str, re.Pattern[str]], ...]:
@@ -149,16 +179,27 @@ def answer(statement: str) -> Answer | None:
     for topic, pattern in _ANYBODY if who else (*_ANYBODY, *_USER):
         if match := pattern.fullmatch(said):
             parts, value = match.groupdict(), match["value"]
-            sort = (who, parts.get("topic") or topic, parts.get("how") or "", _sort(topic, value))
+            if topic in _ALWAYS and (_PARTLY.search(said) or _LONG_AGO.fullmatch(said)):
+                return None
+            named = parts.get("topic") or topic
+            sort = (who, named, parts.get("how") or "", _sort(topic, named, value))
             return Answer(_name(sort), text.normalise(value))
     return None
 
 
-def _sort(topic: str, value: str) -> str:
-    """What kind of answer it is: the meeting is on Friday and in the hall."""
-    if topic == "work" and _PLACES.fullmatch(value):
+def _sort(topic: str, named: str, value: str) -> str:
+    """What kind of answer it is: the meeting is on Friday and in the hall, a laptop is slow."""
+    if topic == "work":
+        return "place" if _PLACES.fullmatch(value) else ""
+    if topic not in ("", "name"):
+        return ""
+    if _DATE.match(value):
+        return "" if topic else "date"
+    if _FLOOR.search(value):
+        return "floor"
+    if _PLACES.fullmatch(value):
         return "place"
-    return "date" if not topic and _DATE.match(value) else ""
+    return "plain" if _PLAIN.fullmatch(value) and not _OF_TASTE.match(named) else ""
 
 
 def _name(parts: Sequence[str]) -> str:
