@@ -117,6 +117,18 @@ def test_a_link_opens_once_but_again_in_the_browser_that_used_it(framed):
 
 
 @pytest.mark.spec("7")
+def test_a_link_that_was_used_stays_used_once_its_user_is_erased(framed):
+    path = link(framed)
+    assert framed.get(path).status_code == 303
+
+    framed.memory.erase(ANN, by="app")
+    framed.cookies.clear()
+
+    assert closed(framed.get(path))
+    assert set(framed.memory.erasure(ANN).found.values()) == {0}
+
+
+@pytest.mark.spec("7")
 def test_a_link_that_expired_or_was_altered_opens_nothing(framed):
     first, second = link(framed, "ann"), link(framed, "bo")
     words = {path: path.partition("link=")[2] for path in (first, second)}

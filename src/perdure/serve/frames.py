@@ -127,8 +127,9 @@ def _origin(written: str) -> str:
 
 
 def used(memory: Memory, scope: Scope, frame: str) -> bool:
-    """Was the link of this frame used before? From now on it was."""
+    """Was the link of this frame used before? From now on it was, also once its user is erased."""
     at, key = memory.parts.clock(), f"page link {frame}"
+    scope = Scope(namespace=scope.namespace, user=frame)
 
     def claimed(tx: Transaction) -> bool:
         tx.requests.forget(at - _REMEMBERED)
