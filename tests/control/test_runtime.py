@@ -36,6 +36,27 @@ def test_a_value_that_was_set_since_it_was_shown_is_not_overwritten(runtime):
 
 
 @pytest.mark.spec("8")
+def test_a_value_is_taken_back_also_where_the_deployment_has_none(runtime):
+    runtime.set("default", "cost.user_month", 5)
+
+    assert runtime.set("default", "cost.user_month", None).cost.user_month is None
+    assert runtime.values("default") == {}
+
+
+@pytest.mark.spec("8")
+def test_a_value_that_only_another_release_takes_is_left_out_and_may_be_taken_back(runtime):
+    with runtime.database.begin() as tx:
+        tx.runtime.put("default", "gate.of_old", 1)
+        tx.runtime.put("default", "budget.fact", 10**30)
+        tx.runtime.put("default", "gate.floor", 0.6)
+
+    policy = runtime.policy_of("default")
+
+    assert (policy.gate.floor, policy.budget.fact) == (0.6, ASSISTANT.budget.fact)
+    assert runtime.set("default", "budget.fact", None).gate.floor == 0.6
+
+
+@pytest.mark.spec("8")
 def test_of_two_who_set_the_same_new_value_at_once_one_is_told(database_url):
     database = SqlDatabase.open(database_url, clock=lambda: NOW)
     together = Barrier(2)

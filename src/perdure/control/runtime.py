@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from perdure.errors import Stale, Unavailable
+from perdure.errors import Misconfigured, Stale, Unavailable
 from perdure.policy import Policy
 from perdure.ports import Clock, Database, Transaction
 from perdure.types import MAX_NAMESPACE, Actor, AuditEntry, Operation, identifier, new_id
@@ -52,11 +53,12 @@ class Runtime:
                 if namespace in self._known:
                     self._known[namespace] = (self.clock(), last)
             return last
-        knobs: dict[str, dict[str, object]] = {}
+        policy = self.policy
         for name, value in values.items():
             group, _, knob = name.partition(".")
-            knobs.setdefault(group, {})[knob] = value
-        policy = self.policy.turned(knobs, "run time")
+            # What another release took and this one does not is left out, until it is taken back.
+            with suppress(Misconfigured):
+                policy = policy.turned({group: {knob: value}}, "run time")
         with self._lock:
             self._known[namespace] = (at, policy)
         return policy
@@ -107,7 +109,8 @@ class Runtime:
             group, _, knob = name.partition(".")
             # What is taken back is checked, too: a name that is none is refused, not ignored.
             known = getattr(getattr(self.policy, group, None), knob, None)
-            turned = turned.turned({group: {knob: known if value is None else value}}, "run time")
+            meant = ("none" if known is None else known) if value is None else value
+            turned = turned.turned({group: {knob: meant}}, "run time")
         if self.check is not None:
             self.check(turned)
         at = self.clock()
