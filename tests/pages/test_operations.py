@@ -82,6 +82,8 @@ def test_what_a_value_cannot_be_is_told_beside_its_field_and_nothing_is_saved(se
     assert 'value="many"' in refused.text
     assert 'value="good"' in refused.text
     assert sets.memory.parts.runtime.values("default") == {}
+    large = save(sets, form(sets), budget__fact="9" * 20)
+    assert wrong(large) == {"budget.fact": "Expected 2147483647 or less."}
     chinese = sets.send_form("operations/settings?lang=zh", form(sets) | {"budget.fact": "多"})
     assert "应为不小于 0 的整数" in chinese.text
 

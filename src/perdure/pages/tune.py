@@ -76,8 +76,10 @@ def valued(view: Sets, form: Sent) -> Response:
     for name, words in typed.items():
         try:
             wanted[name] = _meant(view.memory.parts.settings.policy, name, words)
-        except Misconfigured:
-            wrong[name] = _expected(view, name)
+        except Misconfigured as refused:
+            large = "high" in refused.detail.values
+            tongue = spoken(view.request)
+            wrong[name] = refused.detail.said(tongue) if large else _expected(view, name)
     if wanted and not wrong:
         try:
             runtime.change(namespace, wanted, by=view.who.name, shown=before)
