@@ -243,7 +243,7 @@ def reindexed(kind: str, memories: int) -> float:
     with database(BESIDE.get(kind, kind)) as url:
         where = Secret(address(kind)) if kind == "milvus" else None
         settings = Settings(database_url=url, vector_index=index, vector_url=where)  # type: ignore[arg-type]
-        with patch("perdure.wiring.embedder_of", lambda *_: Chance()):
+        with patch("perdure.wiring.running.embedder_of", lambda *_: Chance()):
             parts = wire(settings)
         with parts.database.begin() as tx:
             for user in range(memories // OWN):

@@ -45,7 +45,9 @@ class Homes:
 
     def open(self, embedder):
         self.close()
-        self.monkeypatch.setattr("perdure.wiring.embedder_of", lambda _settings, _meter: embedder)
+        self.monkeypatch.setattr(
+            "perdure.wiring.running.embedder_of", lambda _settings, _meter: embedder
+        )
         self.memory = Memory(wire(load({}).but(database_url=self.url), self.clock))
         return self.memory
 

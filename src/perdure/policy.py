@@ -480,8 +480,9 @@ NEVER_NONE = frozenset({
 
 MOST: Mapping[str, int] = {
     "days": 36_500, "s": 3_153_600_000, "ms": 3_153_600_000_000, "month": 10**15, "": 2**31 - 1,
+    "scrub_after_s": 10**14,  # never
 }  # fmt: skip
-"""The largest number, by the word that ends a name: a hundred years, or what databases keep."""
+"""The largest number by a name, or by the word that ends it: a hundred years, or what is kept."""
 
 TRUTHS: Mapping[str, bool] = {
     "true": True, "1": True, "on": True, "yes": True,
@@ -510,7 +511,7 @@ def _number(wanted: type, name: str, value: Any, where: str) -> Any:
         number = float("inf")
     if not 0 <= number < float("inf"):
         raise Misconfigured("May not be negative or endless.", field=where)
-    most = MOST.get(name.rpartition("_")[2], MOST[""])
+    most = MOST.get(name, MOST.get(name.rpartition("_")[2], MOST[""]))
     if number > most:
         raise Misconfigured("Expected {high} or less.", field=where, high=most)
     if number == 0 and name in NEVER_NONE:

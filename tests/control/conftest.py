@@ -24,7 +24,9 @@ class Home:
         self.now = START
         self.file = folder / "home.db"
         self.embedder = WordEmbedder()
-        monkeypatch.setattr("perdure.wiring.embedder_of", lambda _settings, _meter: self.embedder)
+        monkeypatch.setattr(
+            "perdure.wiring.running.embedder_of", lambda _settings, _meter: self.embedder
+        )
         settings = load(environ, preset=preset).but(database_url=f"sqlite:///{self.file}")
         self.memory = Memory(wire(settings, self.clock))
         self.items = self.memory.items

@@ -7,7 +7,7 @@ from threading import Event
 
 import pytest
 
-from perdure import Memory, Scope, wiring
+from perdure import Memory, Scope
 from perdure.errors import Misconfigured, ModelUnavailable
 from perdure.settings import load
 from perdure.testing.fakes import WordEmbedder
@@ -32,7 +32,7 @@ class Hanging(WordEmbedder):
 @pytest.mark.spec("2", "5")
 def test_nobody_waits_long_for_an_embedder_that_hangs(tmp_path, monkeypatch):
     embedder = Hanging()
-    monkeypatch.setattr(wiring, "embedder_of", lambda _settings, _meter: embedder)
+    monkeypatch.setattr("perdure.wiring.running.embedder_of", lambda _settings, _meter: embedder)
     settings = load({"PERDURE_POLICY__ITEM__VECTOR_WAIT_S": "0.1"})
     where = f"sqlite:///{tmp_path / 'perdure.db'}"
     with Memory.open(where, settings=settings, workers=False) as memory:
@@ -56,7 +56,7 @@ def test_an_embedder_that_is_set_up_wrongly_says_so_at_once(tmp_path, monkeypatc
         def embed(self, texts, action):
             raise Misconfigured(field="PERDURE_EMBEDDING_MODEL")
 
-    monkeypatch.setattr(wiring, "embedder_of", lambda _settings, _meter: Wrong())
+    monkeypatch.setattr("perdure.wiring.running.embedder_of", lambda _settings, _meter: Wrong())
     where = f"sqlite:///{tmp_path / 'perdure.db'}"
     with Memory.open(where, settings=load(), workers=False) as memory:
         with pytest.raises(Misconfigured, match="PERDURE_EMBEDDING_MODEL"):

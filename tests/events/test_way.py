@@ -24,7 +24,7 @@ def broker(monkeypatch):
     def made(settings):
         return None if settings.bus == "none" else broker.bus()
 
-    monkeypatch.setattr("perdure.wiring.bus_of", made)
+    monkeypatch.setattr("perdure.wiring.running.bus_of", made)
     return broker
 
 

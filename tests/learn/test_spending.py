@@ -30,7 +30,7 @@ class Office:
         self.now = datetime(2026, 1, 31, 22, 0, tzinfo=UTC)
         self.asked = 0
         self.during = lambda: None
-        monkeypatch.setattr("perdure.wiring.chat_model", lambda _settings, _meter: self)
+        monkeypatch.setattr("perdure.wiring.running.chat_model", lambda _settings, _meter: self)
         self.name = "m"
         chosen = load({"PERDURE_EMBEDDER": "none", **environ})
         url = f"sqlite:///{folder / 'office.db'}"

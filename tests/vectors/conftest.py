@@ -61,8 +61,8 @@ class House:
         """As after a restart, with these settings from now on."""
         self.settings |= settings
         given = {f"PERDURE_{name.upper()}": value for name, value in self.settings.items()}
-        self.monkeypatch.setattr(wiring, "embedder_of", self.maker)
-        self.monkeypatch.setattr(wiring, "index_of", self.place)
+        self.monkeypatch.setattr("perdure.wiring.running.embedder_of", self.maker)
+        self.monkeypatch.setattr("perdure.wiring.running.index_of", self.place)
         loaded = load({"PERDURE_EMBEDDER": "openai", "PERDURE_DATABASE_URL": self.url, **given})
         self.memory = Memory(wiring.wire(loaded, clock=lambda: self.now))
         self.parts = self.memory.parts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from perdure.wiring.models import chat_model, compares, embedder_of, reranker_of
 from perdure.wiring.parts import Closing, Parts, Task, VectorsNow, Warming
 from perdure.wiring.places import bus_of, database_of, handover_of, index_of, is_file
-from perdure.wiring.wire import now, wire
+from perdure.wiring.running import now, wire
 
 __all__ = [
     "Closing",
