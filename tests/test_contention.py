@@ -138,8 +138,8 @@ def opened_memory(database_url):
 def test_two_units_of_work_that_wait_for_each_other_are_both_done_once(opened, database_url):
     """The loser is taken back whole: what it wrote before is not there twice."""
     database = opened(database_url)
-    for scope in (ANN, BO):
-        database.run(lambda tx, scope=scope: tx.users.hold(scope))
+    for scope in (ANN, BO):  # a row that says something stays, and can be waited for
+        database.run(lambda tx, scope=scope: tx.users.prefer(scope, auto_learn=True))
     meet = threading.Barrier(2)
     tries: list[Scope] = []
 
