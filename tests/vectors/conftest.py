@@ -61,8 +61,9 @@ class House:
         """As after a restart, with these settings from now on."""
         self.settings |= settings
         given = {f"PERDURE_{name.upper()}": value for name, value in self.settings.items()}
-        self.monkeypatch.setattr("perdure.wiring.running.embedder_of", self.maker)
-        self.monkeypatch.setattr("perdure.wiring.running.index_of", self.place)
+        for file in ("places", "running"):  # what answers now, and what answered before
+            self.monkeypatch.setattr(f"perdure.wiring.{file}.embedder_of", self.maker)
+            self.monkeypatch.setattr(f"perdure.wiring.{file}.index_of", self.place)
         loaded = load({"PERDURE_EMBEDDER": "openai", "PERDURE_DATABASE_URL": self.url, **given})
         self.memory = Memory(wiring.wire(loaded, clock=lambda: self.now))
         self.parts = self.memory.parts
