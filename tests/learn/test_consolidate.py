@@ -138,7 +138,7 @@ def test_a_model_that_keeps_failing_is_asked_after_growing_pauses_and_not_by_eve
     with ModelServer(rule=fails) as server:
         patience = Patience(tries=1)
         chat = OpenAIChat(server.base_url, None, "scripted", meter=ann.meter, patience=patience)
-        for number in range(20):
+        for number in range(40):
             knows(ann, f"Owns {number} kites")
             ann.now += timedelta(minutes=1)
             ann.chat = chat
@@ -148,7 +148,7 @@ def test_a_model_that_keeps_failing_is_asked_after_growing_pauses_and_not_by_eve
 
     assert (job.state, len(asked)) == (JobState.DEAD, 1 + ann.policy.jobs.max_retry)
     assert consolidated(ann) is None
-    assert len(ann.memories()) == 20
+    assert len(ann.memories()) == 40
 
     ann.now += timedelta(hours=25)
     ann.answers(fact("Bakes bread"), ops(("merge", [1, 2], "Owns 0 and 1 kites")))
