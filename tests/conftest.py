@@ -12,6 +12,7 @@ from itertools import count
 import pytest
 from sqlalchemy import column, create_engine, delete, insert, inspect, make_url, table, text
 
+from perdure.policy import PRESETS
 from perdure.store import migrations
 from perdure.store.database import SqlDatabase
 from perdure.store.schema import metadata, words
@@ -22,6 +23,7 @@ SERVERS = {
 }
 DATABASES = ("sqlite", *SERVERS)
 TABLES = [*metadata.sorted_tables, words]
+PATIENT_MS = {"vector_ms": 20_000, "arm_ms": 20_000, "deadline_ms": 40_000}
 UNLIKE_OURS = {"mariadb": " CHARACTER SET latin1"}  # what a database is by itself may not matter
 
 
@@ -42,6 +44,29 @@ def _no_settings_of_this_machine(monkeypatch, tmp_path):
         if name.startswith("PERDURE_") and name != "PERDURE_TEST_STRICT":
             monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def patience():
+    """For processes of their own."""
+    return {f"PERDURE_POLICY__SEARCH__{knob.upper()}": str(ms) for knob, ms in PATIENT_MS.items()}
+
+
+@pytest.fixture(autouse=True)
+def _recall_does_not_hurry(_no_settings_of_this_machine, request, patience, monkeypatch):
+    """A machine that stands still for a second fails no test; one about hurry says how much."""
+    if request.node.get_closest_marker("hurries"):
+        yield
+        return
+    hurried = [(preset.search, knob) for preset in PRESETS.values() for knob in PATIENT_MS]
+    numbers = [getattr(*one) for one in hurried]
+    for group, knob in hurried:
+        object.__setattr__(group, knob, PATIENT_MS[knob])
+    for name, value in patience.items():
+        monkeypatch.setenv(name, value)
+    yield
+    for (group, knob), number in zip(hurried, numbers, strict=True):
+        object.__setattr__(group, knob, number)
 
 
 @pytest.fixture(scope="session", autouse=True)

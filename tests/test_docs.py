@@ -84,6 +84,7 @@ def test_every_name_stands_in_the_reference(page, names):
     assert {name for name in names if f"`{name}`" not in text} == set()
 
 
+@pytest.mark.hurries
 def test_the_tables_are_what_the_code_says():
     made = runpy.run_path(str(DOCS / "reference" / "make.py"))
     pages = [page for page in DOCS.rglob("*.md") if "<!-- table" in page.read_text("utf-8")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perdure.errors import Misconfigured
-from perdure.policy import ASSISTANT, DESKTOP, PRESETS, TEAM, preset
+from perdure.policy import ASSISTANT, DESKTOP, PRESETS, TEAM, SearchPolicy, preset
 
 
 @pytest.mark.spec("3.1", "3.6", "4.7")
@@ -46,7 +46,7 @@ def test_assistant_has_the_numbers_of_notes_c_and_d():
     budget = ASSISTANT.budget
     assert (budget.constraint, budget.preference, budget.todo_hint, budget.fact) == (5, 5, 3, 5)
     assert budget.total == 18
-    assert ASSISTANT.search.deadline_ms == 800
+    assert SearchPolicy().deadline_ms == 800
 
 
 @pytest.mark.spec("8")

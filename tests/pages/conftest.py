@@ -178,10 +178,10 @@ def hosts():
 
 
 @pytest.fixture(scope="package")
-def service(tmp_path_factory, hosts):
+def service(tmp_path_factory, hosts, patience):
     """``perdure serve`` in a process of its own; whoever looks in its folder finds the database."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PERDURE_")}
-    environment |= {
+    environment |= patience | {
         "PERDURE_EMBEDDER": "none",
         "PERDURE_EMBED_ORIGINS": f"http://127.0.0.1:{hosts[0]},http://localhost:{hosts[0]}",
         "PERDURE_EMBED_SECRET": EMBED_SECRET,
