@@ -25,8 +25,9 @@ _HIDDEN = regex.compile(
     r"|(?<=[\p{Latin}\p{Greek}\p{Cyrillic}\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]\p{M}{0,8})"
     r"[\u200c\u200d]"
     r"|(?<=[\p{Latin}\p{Greek}\p{Cyrillic}]\p{M}{0,8})[\ufe00-\ufe0f\U000e0100-\U000e01ef]"
-    r"|[\u034f\u3164\uffa0]"
+    r"|[\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0]"
 )
+_CONTROLS = dict.fromkeys(n for n in (*range(0x20), *range(0x7F, 0xA0)) if not chr(n).isspace())
 _SPACE = regex.compile(r"\s+")
 _GRAPHEME = regex.compile(r"\X")
 _HAN = regex.compile(r"\p{Han}")
@@ -76,8 +77,10 @@ def visible(text: str) -> str:
     """The same text without characters that nobody sees and that hide what it says.
 
     Joiners stay where a script or an emoji needs them, and so do the tags of a flag; between
-    letters of a script that knows no joiners they only break words up for a machine.
+    letters of a script that knows no joiners they only break words up for a machine. A control
+    character draws nothing either, and moves the cursor of a terminal.
     """
+    text = text.translate(_CONTROLS)
     return text if text.isascii() else str(_HIDDEN.sub("", text))
 
 

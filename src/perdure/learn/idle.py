@@ -37,15 +37,14 @@ def idle(said: str) -> bool:
 
 def _filler(sentence: str) -> bool:
     """Thanks, greetings, signs: no word in it that could be a statement."""
-    rest = text.normalise(sentence)
-    while True:
-        trimmed = _NOT_WORDS.sub(" ", rest).strip()
-        match = _FILLER.match(trimmed)
-        if not trimmed:
-            return True
-        if match is None or not match.group() or _goes_on(trimmed, match.end()):
+    rest = _NOT_WORDS.sub(" ", text.normalise(sentence)).strip()
+    at = 0
+    while at < len(rest):
+        match = _FILLER.match(rest, at)
+        if match is None or match.end() == at or _goes_on(rest, match.end()):
             return False
-        rest = trimmed[match.end() :]
+        at = match.end() + (rest[match.end() : match.end() + 1] == " ")
+    return True
 
 
 def _goes_on(said: str, end: int) -> bool:
