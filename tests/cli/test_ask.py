@@ -51,6 +51,24 @@ def test_recall_explains_itself(perdure):
     assert sum(told["kept"][0]["terms"].values()) == pytest.approx(told["kept"][0]["score"])
 
 
+@pytest.mark.spec("4.8")
+def test_a_terminal_obeys_nothing_that_is_remembered(perdure):
+    with Memory.open() as memory:
+        memory.items.add(
+            Scope(user="ann"), "Likes \x1b]0;owned\x07tea \x9b2J and \x1b[31mjazz\x1b[0m"
+        )
+        memory.items.add(Scope(user="小林"), "喜欢\x1b[2J茶", kind="constraint")
+    for command in (
+        ("items", "ann"), ("recall", "ann", "Tea or jazz?", "--explain"), ("items", "小林"),
+        ("recall", "小林", "喝茶吗？", "--explain"), ("items", "ann\x1b[2J"),
+    ):  # fmt: skip
+        done = perdure(*command)
+        assert done.code == 0
+        assert set("\x1b\x07\x9b").isdisjoint(done.out + done.err)
+    assert "]0;ownedtea" in perdure("items", "ann").out
+    assert perdure("items", "ann", "--json").json["items"][0]["content"].endswith("\x1b[0m")
+
+
 @pytest.mark.spec("12")
 @pytest.mark.usefixtures("_known")
 def test_items_lists_pages_and_filters(perdure):

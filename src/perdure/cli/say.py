@@ -6,19 +6,20 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 import structlog
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.segment import Segment
 from rich.table import Table
 from structlog.typing import Processor
 
 from perdure.cli.chinese import ZH
 from perdure.details import spoken
 from perdure.errors import MissingExtra, PerdureError, Unavailable
-from perdure.text import Language
+from perdure.text import Language, visible
 
 PROBLEM = 1
 """Exit code: it could not be done as asked."""
@@ -56,14 +57,25 @@ def told(template: str, tongue: Language | None = None, /, **values: object) -> 
     return spoken(template, values, tongue or language(), ZH)
 
 
+class _Screen(Console):
+    """A terminal on which memories are text: what stands in them moves no cursor, sets no title."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """The pieces to be drawn, without signs that a terminal obeys."""
+        for piece in super().render(renderable, options):
+            yield piece if piece.control else piece._replace(text=visible(piece.text))
+
+
 def console() -> Console:
     """Where answers are drawn."""
-    return Console(highlight=False, markup=False)
+    return _Screen(highlight=False, markup=False)
 
 
 def aside() -> Console:
     """Where progress, notes and errors are drawn, out of the way of answers."""
-    return Console(stderr=True, highlight=False, markup=False)
+    return _Screen(stderr=True, highlight=False, markup=False)
 
 
 def table(*titles: str) -> Table:
