@@ -87,5 +87,9 @@ def test_files_that_cannot_be_read_or_written_are_named(perdure):
     done = perdure("export", "ann", "--out", "no/such/folder/x.jsonl")
     assert done.code == 1
     assert "no/such/folder" in done.err
+    before = set(Path().iterdir())
+    Path("taken").mkdir()
+    assert perdure("export", "ann", "--out", "taken").code == 1
+    assert set(Path().iterdir()) == before | {Path("taken")}, "a half export was left"
     Path("empty.jsonl").write_bytes(b"\n\n")
     assert perdure("import", "empty.jsonl", "--user", "ann", "--json").json == {"lines": 0}

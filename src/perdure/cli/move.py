@@ -161,10 +161,15 @@ def _write(out: Path, lines: Iterable[Mapping[str, Any]]) -> int:
     count = 0
     try:
         with NamedTemporaryFile("w", encoding="utf-8", dir=out.parent, delete=False) as beside:
-            for line in lines:
-                say.as_json(line, beside)
-                count += 1
-        os.replace(beside.name, out)  # noqa: PTH105 - both are names in one folder
+            try:
+                for line in lines:
+                    say.as_json(line, beside)
+                    count += 1
+                beside.close()
+                os.replace(beside.name, out)  # noqa: PTH105 - both are names in one folder
+            except BaseException:
+                Path(beside.name).unlink(missing_ok=True)
+                raise
     except OSError as error:
         raise Rejected(
             "Cannot write it: {why}.", field=str(out), why=foreign(error.strerror)
