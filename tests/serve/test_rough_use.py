@@ -222,3 +222,23 @@ def test_a_conversation_whose_id_has_a_line_s_end_takes_turns(api):
     turn = ANN | {"messages": [{"role": "user", "content": "I never eat meat."}]}
 
     assert api.post("/conversations/a%0Ab/turns", json=turn).status_code == 202
+
+
+@pytest.mark.spec("6")
+@pytest.mark.parametrize("number", ["2026", "1764500000", "1764500000.5", "20261130", "-1", "1e3"])
+def test_a_number_is_no_time_also_where_it_is_written_as_a_text(api, number):
+    """ "2026" was taken for seconds after 1970: a list ended then, and a memory had expired."""
+    asked = {"user_id": "ann", "until": number}
+    refused = [
+        ("until", api.get("/memory/items", params=asked)),
+        ("expires_at", api.post("/memory/items", json={
+            "user_id": "ann", "content": "Likes tea.", "expires_at": number})),
+        ("as_of", api.post("/memory/context", json={
+            "user_id": "ann", "query": "tea?", "as_of": number})),
+        ("messages[0].at", api.post("/conversations/c/turns", json={
+            "user_id": "ann", "messages": [{"role": "user", "content": "Hi", "at": number}]})),
+    ]  # fmt: skip
+    for field, reply in refused:
+        assert reply.status_code == 422
+        assert reply.json()["field"] == field
+        assert "ISO 8601" in reply.json()["detail"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -42,6 +43,7 @@ BINDINGS = {
     "conversation_id": "conversation",
 }
 """How the wire calls what a scope is bound to."""
+_DAY = re.compile(r"\s*\d{4}-")  # how a written time begins
 
 
 def _cleaned(value: Any) -> Any:
@@ -49,8 +51,10 @@ def _cleaned(value: Any) -> Any:
 
 
 def _written(value: Any) -> Any:
-    """A number is no time: nobody knows whether it counts seconds or milliseconds."""
-    return value if isinstance(value, str | datetime) else str(type(value))
+    """A number is no time: nobody knows whether it counts seconds, milliseconds or years."""
+    if isinstance(value, str):
+        return value if _DAY.match(value) else ""
+    return value if isinstance(value, datetime) else str(type(value))
 
 
 Text = Annotated[str, BeforeValidator(_cleaned)]
