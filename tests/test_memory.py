@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.orm import Session
 
-from perdure import Memory, Message, Scope
+from perdure import Memory, Message, Reason, Scope
 from perdure.errors import NotFound, Rejected
 from perdure.settings import load
 from perdure.store.sqlite import _newer_sqlite  # type: ignore[attr-defined]  # the same driver
@@ -141,3 +142,21 @@ def test_what_is_no_connection_is_refused_by_name(memory, host):
         with pytest.raises(Rejected) as refused:
             memory.capture(ann, "chat-1", SAID, connection=wrong)
         assert refused.value.field == "connection"
+
+
+@pytest.mark.spec("3.4")
+@pytest.mark.parametrize("ahead", [timedelta(minutes=10), timedelta(days=365)])
+def test_a_queued_turn_of_a_clock_that_is_ahead_brings_nothing_deleted_back(url, ahead):
+    settings = load({"PERDURE_EMBEDDER": "none"}).but(database_url=url)
+    with Memory.open(settings=settings, workers=False) as memory:
+        item = memory.items.add(ann, "Lives in Oslo")
+        then = datetime.now(UTC) + ahead
+        taken = memory.capture(ann, "chat-1", [Message("user", "I live in Oslo.", at=then)])
+        memory.items.delete(ann, item.id)
+        memory.start()
+        receipt = memory.wait(taken, timeout=20)
+
+        assert [one.reason for one in receipt.refused] == [Reason.DELETED_EARLIER]
+        assert len(memory.items.list(ann)) == 0
+        memory.wait(memory.capture(ann, "chat-1", [Message("user", "I live in Oslo.")]), timeout=20)
+        assert [one.content for one in memory.items.list(ann)] == ["Lives in Oslo"]

@@ -169,7 +169,7 @@ class Learner:
             decisions=met.decisions,
             refused=(*extracted.refused, *screened.refused, *met.refused),
             shown=met.shown,
-            said={line.id: line.at for line in reading.said},
+            said={line.id: _came(line) for line in reading.said},
             upto=reading.said[-1].seq,
             origin=Origin(
                 conversation=reading.conversation,
@@ -225,6 +225,11 @@ class Learner:
             since = made_at(plan.origin.trace or "")
             meter.time("memory_readable_seconds", max(0.0, (self.clock() - since).total_seconds()))
         return as_result(written, plan)
+
+
+def _came(line: Utterance) -> datetime:
+    """When it was said; nothing was said later than it came in, whatever the host's clock says."""
+    return min(line.at, made_at(line.trace or ""))
 
 
 def _leave(result: Mapping[str, Any], tx: Transaction) -> Mapping[str, Any]:  # noqa: ARG001 - an effect gets it
