@@ -208,7 +208,7 @@ class Memory:
             kind=one_of(ConversationKind, kind, "kind"),
         )
         parts = self._parts
-        policy = policy or parts.policy_of(meant(scope).namespace)
+        policy = _numbers(policy) or parts.policy_of(meant(scope).namespace)
 
         def keep(tx: Transaction) -> Receipt:
             taken = capture(tx, scope, turn, policy, parts.switches, parts.clock())
@@ -299,7 +299,8 @@ class Memory:
         """
         parts = self._parts
         namespace = meant(scope).namespace
-        known, fresh = (policy, True) if policy else parts.runtime.known(namespace)
+        given = _numbers(policy)
+        known, fresh = (given, True) if given else parts.runtime.known(namespace)
         with span("memory recall"):
             answer = parts.recaller.answer(
                 scope, question, policy=known, at=parts.clock(), mode=one_of(Mode, mode, "mode"),
@@ -338,9 +339,9 @@ class Memory:
         """
         parts = self._parts
         return parts.recaller.search(
-            scope, query, limit=limit, arms=tuple(arms),
-            policy=policy or parts.policy_of(meant(scope).namespace), at=parts.clock(), as_of=as_of,
-            floor=floor,
+            scope, query, limit=limit, arms=arms,
+            policy=_numbers(policy) or parts.policy_of(meant(scope).namespace), at=parts.clock(),
+            as_of=as_of, floor=floor,
         )  # fmt: skip
 
     def feedback(
@@ -471,6 +472,23 @@ class Memory:
 
 
 def _url(where: str | Path) -> str:
-    """A database URL of what a person wrote."""
+    """A database URL of what a person wrote.
+
+    Raises:
+        Misconfigured: it is neither a text nor a path.
+    """
+    if not isinstance(where, str | Path):
+        raise Misconfigured("Expected a text.", field="where")
     text = str(where)
     return text if "://" in text or text.endswith(".json") else f"sqlite:///{text}"
+
+
+def _numbers(policy: Policy | None) -> Policy | None:
+    """The numbers that a caller gave for one call; None: those that hold anyway.
+
+    Raises:
+        Rejected: they are no policy.
+    """
+    if policy is not None and not isinstance(policy, Policy):
+        raise Rejected("Expected a Policy.", field="policy")
+    return policy

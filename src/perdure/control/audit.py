@@ -8,6 +8,7 @@ from typing import Final
 from perdure.errors import Rejected
 from perdure.ports import AuditFilter, Clock, Database
 from perdure.types import (
+    MAX_NAMESPACE,
     MAX_USER,
     OF_MEMORIES,
     Actor,
@@ -15,8 +16,10 @@ from perdure.types import (
     AuditPage,
     Operation,
     Scope,
+    compared,
     identifier,
     new_id,
+    whole_number,
 )
 
 _MOST: Final = 200  # entries of one page
@@ -50,8 +53,11 @@ class Audit:
         Raises:
             Rejected: the limit or the cursor cannot be meant.
         """
-        if not 1 <= limit <= _MOST:
-            raise Rejected("Expected {low} to {high:,}.", field="limit", low=1, high=_MOST)
+        whole_number(limit, "limit", 1, _MOST)
+        if not isinstance(which, AuditFilter):
+            raise Rejected("Expected an AuditFilter.", field="which")
+        identifier(namespace, "namespace", MAX_NAMESPACE)
+        compared(after, "after")
         with self.database.read() as tx:
             found = tx.audit.page(namespace, which, limit, after)
         if texts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeAlias, Unpack
+from typing import Any, TypeAlias, Unpack
 
 from perdure import text
 from perdure.control.cleanup import scrub
@@ -59,8 +59,7 @@ class Items(Hand):
         whole_number(limit, "limit", 1, LONGEST_PAGE)
         if after is not None and not isinstance(after, str):
             raise Rejected("Expected the cursor of the page before.", field="after")
-        if not isinstance(which, ItemFilter):
-            raise Rejected("Expected an ItemFilter.", field="which")
+        which = filtered(which)
         with self.database.read() as tx:
             return tx.items.page(meant(scope), which, limit, after)
 
@@ -267,7 +266,7 @@ class Items(Hand):
         policy = self.policy_of(meant(scope).namespace)
 
         def write(tx: Transaction) -> MemoryItem:
-            stored = next(iter(tx.items.get(scope, [item])), None)
+            stored = next(iter(tx.items.get(scope, [sought(item, "id")])), None)
             old = as_shown(stored or taken_out(tx, scope, item, policy, self.clock()), shown)
             if stored is not None and old.status is Status.ACTIVE:
                 return self._done(tx, old)
@@ -302,12 +301,18 @@ class Items(Hand):
         self.database.run(write, scope)
 
     def clear(self, scope: Scope, which: ItemFilter | None = None) -> int:
-        """Delete every memory the scope lists, whatever its status. Returns how many."""
+        """Delete every memory the scope lists, whatever its status. Returns how many.
+
+        Raises:
+            Rejected: what is to go cannot be meant.
+        """
         policy = self.policy_of(meant(scope).namespace)
-        meant_ones = which or ItemFilter(statuses=frozenset(Status) - {Status.DELETED})
+        if which is None:
+            which = ItemFilter(statuses=frozenset(Status) - {Status.DELETED})
+        doomed_ones = filtered(which)
 
         def write(tx: Transaction) -> int:
-            doomed = tx.items.every(scope, meant_ones)
+            doomed = tx.items.every(scope, doomed_ones)
             for item in doomed:
                 self._delete(tx, item, policy)
             return self._done(tx, len(doomed))
@@ -321,3 +326,14 @@ class Items(Hand):
             if other.status is not Status.DELETED:
                 raise Duplicate(item=other.id, restorable=other.status is not Status.ACTIVE)
             tx.items.remove(scope, [other.id])
+
+
+def filtered(which: Any) -> ItemFilter:
+    """Which memories a caller means.
+
+    Raises:
+        Rejected: it is no filter; nothing is no answer to what is to be listed, or to go.
+    """
+    if not isinstance(which, ItemFilter):
+        raise Rejected("Expected an ItemFilter.", field="which")
+    return which

@@ -31,7 +31,6 @@ ZH: Mapping[str, str] = {
     "Expected {low} to {high:,}.": "应在 {low} 到 {high:,} 之间。",
     "Expected {low} or more.": "不能小于 {low}。",
     "Expected {high} or less.": "不能大于 {high}。",
-    "Expected a whole number of at least 1.": "应为不小于 1 的整数。",
     "Expected a number from 0 to 1.": "应为 0 到 1 之间的数字。",
     "May not be negative or endless.": "不能是负数或无穷大。",
     "Must be above 0.": "必须大于 0。",
@@ -71,6 +70,8 @@ ZH: Mapping[str, str] = {
     # memories and what people do with them
     "Expected a Scope.": "应为 Scope。",
     "Expected an ItemFilter.": "应为 ItemFilter。",
+    "Expected an AuditFilter.": "应为 AuditFilter。",
+    "Expected a Policy.": "应为 Policy。",
     "Expected the cursor of the page before.": "应为上一页给出的游标。",
     "Expected key=value, each key once.": "应为 key=value，每个键只出现一次。",
     "Another memory has this id.": "另一条记忆已使用此编号。",

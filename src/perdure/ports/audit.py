@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from perdure.types import Actor, AuditEntry, AuditPage, Operation, Scope
+from perdure.types import (
+    Actor,
+    AuditEntry,
+    AuditPage,
+    Operation,
+    Scope,
+    aware,
+    compared,
+    some_of,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +32,15 @@ class AuditFilter:
     operations: Collection[Operation] | None = None
     since: datetime | None = None
     until: datetime | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("user", "item", "by"):
+            compared(getattr(self, name), name)
+        for name, words in (("actors", Actor), ("operations", Operation)):
+            object.__setattr__(self, name, some_of(words, getattr(self, name), name))
+        for name in ("since", "until"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, aware(getattr(self, name), name))
 
 
 class AuditStore(Protocol):

@@ -5,9 +5,24 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Protocol
 
-from perdure.types import Kind, Level, MemoryItem, Scope, Source, Status, Tombstone, VectorStatus
+from perdure.errors import Rejected
+from perdure.types import (
+    Kind,
+    Level,
+    MemoryItem,
+    Scope,
+    Source,
+    Status,
+    Tombstone,
+    VectorStatus,
+    aware,
+    compared,
+    one_of,
+    some_of,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +40,22 @@ class ItemFilter:
     words: str | None = None
     """Literal text that the content contains, compared folded; no wildcards."""
     metadata: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, words in (("statuses", Status), ("kinds", Kind), ("sources", Source)):
+            object.__setattr__(self, name, some_of(words, getattr(self, name), name))
+        if self.level is not None:
+            object.__setattr__(self, "level", one_of(Level, self.level, "level"))
+        for name in ("project", "words"):
+            compared(getattr(self, name), name)
+        for name in ("since", "until"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, aware(getattr(self, name), name))
+        if not isinstance(self.metadata, Mapping):
+            raise Rejected("Expected a map of texts.", field="metadata")
+        for pair in self.metadata.items():
+            if None in map(partial(compared, where="metadata"), pair):
+                raise Rejected("Expected a map of texts.", field="metadata")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

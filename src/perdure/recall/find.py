@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from perdure.errors import DatabaseUnavailable, PerdureError, Rejected, Unavailable
@@ -13,10 +13,13 @@ from perdure.recall.question import Query
 from perdure.recall.rank import by_relevance
 from perdure.recall.search import Hits, sightings
 from perdure.recall.sources import Meant, Owner, Sources
-from perdure.types import Found, Reason
+from perdure.types import Found, Reason, whole_number
 
 ARMS = ("semantic", "fulltext", "episodes")
 """What can be looked through: memories by meaning and by words, and what was said."""
+
+MOST_HITS = 1_000_000
+"""Of one search."""
 
 
 def checked(limit: int, arms: Sequence[str], floor: float) -> None:
@@ -25,8 +28,9 @@ def checked(limit: int, arms: Sequence[str], floor: float) -> None:
     Raises:
         Rejected: one cannot; the error names it.
     """
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise Rejected("Expected a whole number of at least 1.", field="limit")
+    whole_number(limit, "limit", 1, MOST_HITS)
+    if isinstance(arms, str) or not isinstance(arms, Collection):
+        raise Rejected("Expected a list.", field="arms")
     for arm in arms:
         if arm not in ARMS:
             raise Rejected("Known are {known}.", field="arms", known=ARMS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, TypeAlias, TypeVar
@@ -44,9 +45,11 @@ def aware(value: datetime, where: str) -> datetime:
     """The same moment in UTC.
 
     Raises:
-        Rejected: the time has no zone, so nobody can know which moment is meant; or it lies
-            beyond the calendar.
+        Rejected: it is no time, or has no zone, so nobody can know which moment is meant; or it
+            lies beyond the calendar.
     """
+    if not isinstance(value, datetime):
+        raise Rejected("Expected a time.", field=where)
     if value.tzinfo is None or value.utcoffset() is None:
         raise Rejected("A time needs a zone, for example 2026-11-30T09:00:00+01:00.", field=where)
     try:
@@ -119,3 +122,31 @@ def one_of(words: type[Word], value: Any, where: str) -> Word:
         return words(value)
     except ValueError:
         raise Rejected("Known are {known}.", field=where, known=list(words)) from None
+
+
+def some_of(words: type[Word], values: Any, where: str) -> Collection[Word] | None:
+    """The words of an enumeration that a caller names; None: whichever.
+
+    Raises:
+        Rejected: there is no such word, or they are not given as a collection.
+    """
+    if values is None:
+        return None
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise Rejected("Expected a list.", field=where)
+    return frozenset(one_of(words, value, where) for value in values)
+
+
+def compared(value: Any, where: str) -> str | None:
+    """A text that others are compared with, as it was given; None: with nothing.
+
+    Raises:
+        Rejected: it is not a text, or holds a NUL or half a character.
+    """
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise Rejected("Expected a text.", field=where)
+    if text.clean(value) != value:
+        raise Rejected("May not contain NUL or half a character.", field=where)
+    return value
