@@ -86,6 +86,30 @@ def test_older_material_cannot_bring_back_what_was_corrected_and_news_can(home):
     assert sorted(home.contents()) == ["Lives in Bergen", item.content]
 
 
+@pytest.mark.spec("3.4")
+def test_older_material_cannot_bring_back_what_was_edited_away_and_news_can(home):
+    home = home()
+    said = {"at": home.now, "id": "m1"}
+    home.says("I live in Trondheim.", **said)
+    (item,) = home.items.list(ann)
+    home.items.edit(ann, item.id, content="Lives in Bergen")
+
+    home.memory.capture(ann, "chat-2", [Message("user", "I live in Trondheim.", **said)])
+    home.work()
+    assert home.contents() == ["Lives in Bergen"]
+
+    home.items.edit(ann, item.id, content=item.content)
+    home.items.edit(ann, item.id, title="Home")
+    assert home.contents() == [item.content]
+    home.items.edit(ann, item.id, content="Lives in Bergen")
+    home.turn(31 * DAY)
+    home.tidy()
+    assert home.contents() == ["Lives in Bergen"]
+    assert home.items.history(ann, item.id)[0].after == item.content
+    home.says("I live in Trondheim.")
+    assert sorted(home.contents()) == ["Lives in Bergen", item.content]
+
+
 def test_a_corrected_memory_is_not_scrubbed_with_what_it_said(home):
     home = home()
     item = learnt(home)

@@ -205,6 +205,9 @@ class Items(Hand):
             if statement is not None:
                 new = reworded(new, statement, policy)
                 self._claim(tx, scope, new)
+                if new.content_hash != old.content_hash:  # older turns cannot bring it back
+                    tx.items.bury(scope, old, at)
+                    tx.items.unbury(scope, new.content_hash)
             if old.status is Status.ARCHIVED and old.expired(at) and not new.expired(at):
                 room(tx, scope, policy, at)
                 new = replace(new, status=Status.ACTIVE)
