@@ -155,3 +155,14 @@ def test_many_lines_are_embedded_in_few_requests(home):
     found = home.memory.search(ann, "oboe", arms=["semantic"])
     assert found[0].content == "Plays the oboe"
     assert home.memory.search(ann, "你好", arms=["episodes"])
+
+
+@pytest.mark.spec("6")
+def test_a_memory_that_came_without_a_history_has_an_empty_one(memory):
+    learn(memory, ann, [{"type": "memory", "content": "Lives in Bergen"}])
+    (item,) = memory.items.list(ann)
+
+    assert memory.items.history(ann, item.id) == []
+    for stranger in (bo, Scope(user="ann", namespace="other")):
+        with pytest.raises(NotFound):
+            memory.items.history(stranger, item.id)

@@ -81,9 +81,10 @@ class Items(Hand):
         owner = Scope(namespace=meant(scope).namespace, user=scope.user)
         item = sought(item, "id")
         with self.database.read() as tx:
-            elsewhere = tx.items.get(owner, [item]) and not tx.items.get(scope, [item])
+            here = tx.items.get(scope, [item])
+            elsewhere = tx.items.get(owner, [item]) and not here
             entries = [] if elsewhere else tx.audit.of(scope, item)
-        if not entries:
+        if not entries and not here:
             raise NotFound(field="id")
         return entries
 
