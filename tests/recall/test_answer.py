@@ -100,6 +100,61 @@ def test_the_same_statement_in_two_rows_is_said_once(world):
     assert [one.reason for one in answer.dropped] == ["REPEATED"]
 
 
+WITHHELD = [
+    ({"expires_at": NOW - timedelta(days=1)}, "EXPIRED"),
+    ({"suspicious": True}, "SUSPICIOUS"),
+    ({"sensitivity": 2}, "SENSITIVE_BLOCKED"),
+]
+
+
+@pytest.mark.spec("4.4", "4.6")
+@pytest.mark.parametrize(("why", "reason"), WITHHELD)
+@pytest.mark.parametrize(
+    ("words", "question"),
+    [("Never deploy on Fridays", "Shall we deploy on Friday?"), ("周五不部署", "周五部署吗？")],
+)
+def test_a_row_that_may_not_be_said_does_not_take_its_good_twin_along(
+    world, why, reason, words, question
+):
+    here = Scope(user="ann", project="mao")
+    shut = world.knows(words, kind=Kind.CONSTRAINT, importance=0.9, **why)
+    good = world.knows(words, kind=Kind.CONSTRAINT, importance=0.5, project="mao")
+
+    answer = world.asks(question, here, explain=True)
+    legacy = world.asks(
+        question, here, policy=ASSISTANT.but(search=ASSISTANT.search.but(mode="legacy"))
+    )
+
+    assert [kept.item for kept in answer.kept] == [kept.item for kept in legacy.kept] == [good]
+    assert answer.text.count(words) == 1
+    assert [(one.item, one.reason) for one in answer.dropped] == [(shut, reason)]
+    told = {one.item.id: one.reason for one in answer.considered}
+    assert told == {good.id: None, shut.id: reason}
+    assert shut not in [one.item for one in world.asks(question).kept]
+
+
+@pytest.mark.spec("4.3", "4.6")
+@pytest.mark.parametrize(
+    ("shut", "words"),
+    [("Prefers hidden thing", "Prefers answers in metric units"), ("喜欢隐藏的", "喜欢用公制单位")],
+)
+@pytest.mark.parametrize("why", [{"suspicious": True}, {"sensitivity": 2}])
+def test_preferences_that_may_not_be_said_take_no_pinned_place(world, shut, words, why):
+    for number in range(8):
+        sure = {"kind": Kind.PREFERENCE, "importance": 1.0, "confidence": 0.9}
+        world.knows(f"{shut} {number}", **sure, **why)
+    world.knows(words, kind=Kind.PREFERENCE, importance=0.6, confidence=0.9)
+
+    answer = world.asks("!")
+
+    assert world.said(answer) == [words]
+    reason = "SUSPICIOUS" if "suspicious" in why else "SENSITIVE_BLOCKED"
+    assert world.reasons(answer) == {f"{shut} {number}": reason for number in (7, 6, 5, 4, 3)}
+    if "sensitivity" in why:  # with consent they do
+        consent = replace(ASSISTANT, defaults=Preferences(sensitive_allowed=True))
+        assert words not in world.said(world.asks("!", policy=consent))
+
+
 @pytest.mark.spec("4.3", "1")
 def test_what_is_deleted_is_gone_from_the_next_answer_even_if_an_index_still_has_it(world):
     """C 11.2, A 8 P1: only ACTIVE rows are injected."""

@@ -50,3 +50,16 @@ def test_what_would_be_said_twice_is_said_once(item):
     entries = by_text(by_id({"semantic": seen(here, there, todo)}))
 
     assert [(entry.item.id, len(entry.twins)) for entry in entries] == [(there.id, 1), (todo.id, 0)]
+
+
+@pytest.mark.spec("4.4", "4.6")
+def test_a_row_that_may_not_be_said_speaks_for_none_that_may(item):
+    good, other = item("likes tea", 1, importance=0.1), item("likes tea", 2, importance=0.2)
+    shut, also = item("likes tea", 3, importance=0.9), item("likes tea", 4, importance=0.8)
+    arms = {"pinned": seen(shut, relevance=0.9), "semantic": seen(good, other, also)}
+
+    entries = merge(arms, {shut.id, also.id})
+
+    assert [(entry.item, entry.twins) for entry in entries] == [(shut, (also,)), (other, (good,))]
+    assert [entry.arms for entry in entries] == [("pinned", "semantic"), ("semantic",)]
+    assert entries[1].relevance == 0.5

@@ -9,7 +9,7 @@ from perdure.policy import ASSISTANT, DESKTOP, TEAM
 from perdure.recall.merge import Sighting
 from perdure.recall.question import Asked, Query
 from perdure.recall.roads import fixed, ordered
-from perdure.types import Scope
+from perdure.types import Preferences, Scope
 
 NOW = datetime(2026, 11, 30, 9, tzinfo=UTC)
 
@@ -26,11 +26,11 @@ def test_the_legacy_road_joins_only_lines_that_are_the_same(item):
     arms = {"semantic": [Sighting(item=i, relevance=0.5) for i in (one, same, other)]}
     legacy = ASSISTANT.but(search=ASSISTANT.search.but(mode="legacy"))
 
-    ranked, twins = ordered(arms, {}, query(legacy))
+    ranked, twins = ordered(arms, {}, query(legacy), Preferences())
 
     assert {entry.item.content for entry in ranked} == {"likes tea", "Likes tea"}
     assert [(twin.item, twin.reason) for twin in twins] == [(one, "REPEATED")]
-    assert len(ordered(arms, {}, query(ASSISTANT))[0]) == 1
+    assert len(ordered(arms, {}, query(ASSISTANT), Preferences())[0]) == 1
 
 
 @pytest.mark.spec("4.1")

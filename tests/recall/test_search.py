@@ -9,9 +9,10 @@ from perdure import text
 from perdure.policy import ASSISTANT, SearchPolicy
 from perdure.ports import Posting, Postings
 from perdure.recall.search import Hits, best, bm25, by_words, fuse, pinned, sightings
-from perdure.types import Kind
+from perdure.types import Kind, Preferences, Scope
 
 NOW = datetime(2026, 11, 30, 9, tzinfo=UTC)
+ANN = Scope(user="ann")
 
 
 def postings(query, *texts):
@@ -109,7 +110,7 @@ def test_constraints_come_first_then_sure_preferences_by_importance(item):
 
     def pins(policy=ASSISTANT):
         everything = [late, fact, unsure, *likes, *rules]
-        return [one.content for one in pinned(everything, NOW, policy)]
+        return [one.content for one in pinned(everything, NOW, ANN, Preferences(), policy)]
 
     def most(search, budget):
         return ASSISTANT.but(

@@ -42,6 +42,7 @@ from perdure.types import (
     Answer,
     Dropped,
     Found,
+    MemoryItem,
     Message,
     Mode,
     Reason,
@@ -179,14 +180,17 @@ class Recaller:
         if not owner.preferences.memory_enabled:
             course.degrade("recall", Reason.SWITCHED_OFF)
             return None
-        pins = pinned(owner.pinnable, at, policy) if policy.search.pinned else []
+        user = owner.preferences
+        pins: list[MemoryItem] = []
+        if policy.search.pinned:
+            pins = pinned(owner.pinnable, at, query.scope, user, policy)
         with stage("search"):
             looked = look(sources, query, owner, pins, course)
         with stage("rank"):
             arms = sightings(looked.hits, owner.seen, pins, at, policy.search)
-            ranked, twins = ordered(arms, owner.seen, query)
+            ranked, twins = ordered(arms, owner.seen, query, user)
         with stage("gate"):
-            gated = gate(ranked, at, query.scope, owner.preferences, policy)
+            gated = gate(ranked, at, query.scope, user, policy)
         with stage("rerank"):
             better = self._reranked(gated.kept, query, course)
         with stage("topics"):

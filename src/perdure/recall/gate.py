@@ -7,7 +7,7 @@ from datetime import datetime
 
 from perdure.policy import Policy
 from perdure.recall.rank import Ranked, Sifted
-from perdure.types import Preferences, Reason, Scope, Status
+from perdure.types import MemoryItem, Preferences, Reason, Scope, Status
 
 
 def gate(
@@ -24,13 +24,25 @@ def gate(
 def objection(
     entry: Ranked, at: datetime, scope: Scope, user: Preferences, policy: Policy
 ) -> Reason | None:
-    """The first reason to withhold this memory, or None. A new rule is a new line here.
+    """The first reason to withhold this memory, or None.
 
     What may not be said comes before what is only not worth saying.
     """
-    item, knobs = entry.item, policy.gate
+    knobs = policy.gate
     irrelevant = entry.relevance < knobs.min_relevance
     weak = entry.floored and entry.score.total < knobs.floor
+    low = Reason.LOW_SCORE if not entry.pinned and (irrelevant or weak) else None
+    return barred(entry.item, at, scope, user, policy) or low
+
+
+def barred(
+    item: MemoryItem, at: datetime, scope: Scope, user: Preferences, policy: Policy
+) -> Reason | None:
+    """The first reason why this memory may not be said, however well it answers, or None.
+
+    A new rule is a new line here.
+    """
+    knobs = policy.gate
     rules = (
         (not item.visible_in(scope), Reason.SCOPE),
         (item.status is not Status.ACTIVE, Reason.DISMISSED),
@@ -41,6 +53,5 @@ def objection(
             Reason.SENSITIVE_BLOCKED,
         ),
         (item.confidence < knobs.min_confidence, Reason.LOW_CONFIDENCE),
-        (not entry.pinned and (irrelevant or weak), Reason.LOW_SCORE),
     )
     return next((reason for holds, reason in rules if holds), None)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from perdure.types import MemoryItem
+from perdure.types import ItemId, MemoryItem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,9 +27,15 @@ class Merged:
     twins: tuple[MemoryItem, ...] = ()
 
 
-def merge(arms: Mapping[str, Sequence[Sighting]]) -> list[Merged]:
-    """By id (later wins), by content hash (more important wins), by what would be said."""
-    return by_text(by_hash(by_id(arms)))
+def merge(arms: Mapping[str, Sequence[Sighting]], barred: Collection[ItemId] = ()) -> list[Merged]:
+    """By id (later wins), by content hash (more important wins), by what would be said.
+
+    Args:
+        arms: what each arm found.
+        barred: ids of rows that may not be said. Such a row speaks for none that may, however
+            important it is.
+    """
+    return by_text(by_hash(by_id(arms), barred), barred)
 
 
 def by_id(arms: Mapping[str, Sequence[Sighting]]) -> list[Merged]:
@@ -50,22 +56,27 @@ def by_id(arms: Mapping[str, Sequence[Sighting]]) -> list[Merged]:
     return list(seen.values())
 
 
-def by_hash(merged: Iterable[Merged]) -> list[Merged]:
+def by_hash(merged: Iterable[Merged], barred: Collection[ItemId] = ()) -> list[Merged]:
     """One entry a content hash; rows without a hash are left alone."""
-    return _one_each(merged, lambda entry: entry.item.content_hash or None)
+    return _one_each(merged, lambda entry: entry.item.content_hash or None, barred)
 
 
-def by_text(merged: Iterable[Merged]) -> list[Merged]:
+def by_text(merged: Iterable[Merged], barred: Collection[ItemId] = ()) -> list[Merged]:
     """One entry a rendered text: kind and content."""
-    return _one_each(merged, lambda entry: (entry.item.kind, entry.item.content))
+    return _one_each(merged, lambda entry: (entry.item.kind, entry.item.content), barred)
 
 
-def _one_each(merged: Iterable[Merged], key: Callable[[Merged], Hashable]) -> list[Merged]:
-    """One entry a key, in the order of first appearance; entries without a key stay as they are."""
+def _one_each(
+    merged: Iterable[Merged], key: Callable[[Merged], Hashable], barred: Collection[ItemId]
+) -> list[Merged]:
+    """One entry a key, in the order of first appearance; entries without a key stay as they are.
+
+    Rows that may be said and rows that may not never meet.
+    """
     seen: dict[Hashable, Merged] = {}
     for entry in merged:
         mark = key(entry)
-        mark = ("", entry.item.id) if mark is None else mark
+        mark = ("", entry.item.id) if mark is None else (entry.item.id in barred, mark)
         seen[mark] = _joined(seen[mark], entry) if mark in seen else entry
     return list(seen.values())
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from perdure.policy import Policy
+from perdure.recall.gate import barred
 from perdure.recall.intent import Intent, intent
 from perdure.recall.merge import Sighting, by_id, by_text, merge
 from perdure.recall.question import Query
 from perdure.recall.rank import Ranked, by_relevance, by_time, rank
-from perdure.types import Dropped, MemoryItem, Reason
+from perdure.types import Dropped, MemoryItem, Preferences, Reason
 
 LEGACY_ROWS = 3  # the legacy road scores so many times its limit (spec 4.12)
 
@@ -47,7 +48,10 @@ def fixed(policy: Policy) -> Policy:
 
 
 def ordered(
-    arms: Mapping[str, Sequence[Sighting]], seen: Mapping[str, MemoryItem], query: Query
+    arms: Mapping[str, Sequence[Sighting]],
+    seen: Mapping[str, MemoryItem],
+    query: Query,
+    user: Preferences,
 ) -> tuple[list[Ranked], list[Dropped]]:
     """Everything that is considered, best first, and rows whose statement another row says.
 
@@ -55,12 +59,19 @@ def ordered(
         arms: what each arm found.
         seen: the active rows that the scope may see.
         query: with the policy as `fixed` gives it.
+        user: what they allow to be said.
     """
     policy = query.policy
     road = policy.search.mode
     if road in ("newest", "oldest"):
         return by_time(seen.values(), road), []
-    merged = merge(arms) if road == "hybrid" else by_text(by_id(arms))
+    items = {sighting.item.id: sighting.item for found in arms.values() for sighting in found}
+    shut = {
+        ref
+        for ref, item in items.items()
+        if barred(item, query.at, query.scope, user, policy) is not None
+    }
+    merged = merge(arms, shut) if road == "hybrid" else by_text(by_id(arms), shut)
     twins = [
         Dropped(item=twin, reason=Reason.REPEATED, arms=entry.arms)
         for entry in merged

@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from heapq import nlargest
 from itertools import islice
 
 from perdure import text
 from perdure.policy import Policy, SearchPolicy
 from perdure.ports import Corpus, Postings, Similarity, Transaction, Vector, VectorIndex, Vectors
+from perdure.recall.gate import barred
 from perdure.recall.merge import Sighting
 from perdure.recall.rank import PINNED
-from perdure.types import Kind, MemoryItem, Scope
+from perdure.types import Kind, MemoryItem, Preferences, Scope
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -87,8 +87,13 @@ def best(relevance: Mapping[str, float], limit: int | None = None) -> list[str]:
 # ── the arms, each for one user ──────────────────────────────────────────────────────────────────
 
 
-def pinned(items: Iterable[MemoryItem], at: datetime, policy: Policy) -> list[MemoryItem]:
+def pinned(
+    items: Iterable[MemoryItem], at: datetime, scope: Scope, user: Preferences, policy: Policy
+) -> list[MemoryItem]:
     """What comes whatever the question: unexpired constraints, then sure preferences. D 1.
+
+    Preferences that may not be said take no place from others; the first of them come along, so
+    that the gate tells why.
 
     Where preferences fill their limit, the last one chosen yields to one that the question asks
     for and that ranks higher. It stands last of them, so that the text before it stays the same.
@@ -105,7 +110,15 @@ def pinned(items: Iterable[MemoryItem], at: datetime, policy: Policy) -> list[Me
             rules.append(item)
         elif item.kind is Kind.PREFERENCE and item.confidence >= knobs.pinned_confidence:
             sure.append(item)
-    return rules + nlargest(most, sure, key=lambda item: (item.importance, item.id))
+    sure.sort(key=lambda item: (item.importance, item.id), reverse=True)
+    chosen: list[MemoryItem] = []
+    withheld: list[MemoryItem] = []
+    for item in sure:
+        if len(chosen) == most:
+            break
+        fate = chosen if barred(item, at, scope, user, policy) is None else withheld
+        fate.append(item)
+    return rules + chosen + withheld[:most]
 
 
 def semantic(
