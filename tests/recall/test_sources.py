@@ -202,6 +202,70 @@ def test_each_arm_that_hangs_is_left_out_alone_and_the_answer_comes_in_time(worl
     assert bool(answer.episodes) == (part != "episodes")
 
 
+STRANGE = [RuntimeError("my tea"), TimeoutError("my tea"), ConnectionError(), KeyError("tea")]
+
+
+@pytest.mark.spec("4.10")
+@pytest.mark.parametrize("broken", ["embedder", "index", "reranker"])
+@pytest.mark.parametrize("error", STRANGE, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("Is allergic to peanuts", "Orders coffee in May", "Orders coffee in June", "coffee?"),
+        ("对花生过敏", "五月订咖啡", "六月订咖啡", "咖啡？"),
+    ],
+)
+def test_a_part_that_fails_in_a_way_of_its_own_costs_only_that_part(
+    world, broken, error, said, caplog
+):
+    rule, one, two, question = said
+    world.knows(rule, kind=Kind.CONSTRAINT)
+    for content in (one, two):
+        world.knows(content, confidence=1.0)
+    world.refit(**{broken: Broken(error)})
+    quoting = replace(ASSISTANT, budget=ASSISTANT.budget.but(episodes=1))
+    quoting = quoting.but(search=quoting.search.but(episodes=True))
+
+    answer = world.asks(question, policy=quoting)
+
+    assert set(world.said(answer)) == {rule, one, two}
+    part, reason = ("semantic", "SEARCH_FAILED")
+    if broken == "reranker":
+        part, reason = ("rerank", "RERANK_FAILED")
+    assert (part, reason) in world.parts(answer)
+    assert type(error).__name__ in caplog.text
+    assert "my tea" not in caplog.text
+
+
+@pytest.mark.spec("4.10")
+@pytest.mark.parametrize("nonsense", [None, ["good", 1.0], [1.0], [None, None]])
+def test_a_reranker_that_answers_nonsense_costs_only_its_order(world, nonsense):
+    for name in ("Tea one for ann", "Tea two for bo"):
+        world.knows(name, confidence=1.0)
+    before = world.said(world.asks("tea"))
+
+    class Odd:
+        def rerank(self, question, texts):
+            return nonsense
+
+    world.refit(reranker=Odd())
+    answer = world.asks("tea")
+
+    assert world.said(answer) == before
+    assert world.parts(answer) == [("rerank", "RERANK_FAILED")]
+
+
+@pytest.mark.spec("4.10")
+@pytest.mark.parametrize("error", STRANGE, ids=lambda error: type(error).__name__)
+def test_a_search_whose_embedder_fails_in_a_way_of_its_own_goes_on_by_words(world, error):
+    world.knows("Drinks tea")
+    world.refit(embedder=Broken(error))
+
+    assert world.contents(world.finds("tea")) == ["Drinks tea"]
+    with pytest.raises(Unavailable):
+        world.finds("tea", arms=("semantic",))
+
+
 @pytest.mark.spec("4.10")
 def test_a_database_that_fails_is_never_an_exception(world):
     """A 8 P1: the query fails and the conversation starts without memories."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from perdure import text
-from perdure.errors import DatabaseUnavailable, PerdureError, Rejected
+from perdure.errors import DatabaseUnavailable, Rejected
 from perdure.observe import Meter
 from perdure.policy import Policy, SearchPolicy
 from perdure.ports import (
@@ -244,14 +244,13 @@ class Recaller:
                 knobs.timeout_ms / 1000,
                 asks=True,
             )
-        except (Late, PerdureError):
-            opinions = []
-        if len(opinions) != len(texts):
-            course.degrade("rerank", Reason.RERANK_FAILED)
+            better = reordered(kept, opinions)
+        except Exception as failure:  # noqa: BLE001 - a boundary: what it raises costs its order alone
+            course.failed("rerank", Reason.RERANK_FAILED, failure)
             meter.count("reranks", outcome="fallback")
             return kept
         meter.count("reranks", outcome="ok")
-        return reordered(kept, opinions)
+        return better
 
     def search(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
@@ -13,6 +14,8 @@ from perdure.errors import PerdureError
 from perdure.types import Degraded, Reason
 
 Result = TypeVar("Result")
+
+_log = logging.getLogger(__name__)
 
 
 class Late(Exception):
@@ -131,9 +134,15 @@ class Course:
             return self.result(started)
         except Late:
             self.degrade(part, Reason.SEARCH_LATE)
-        except PerdureError:
-            self.degrade(part, Reason.SEARCH_FAILED)
+        except Exception as failure:  # noqa: BLE001 - a boundary: what a part raises ends that part
+            self.failed(part, Reason.SEARCH_FAILED, failure)
         return otherwise
+
+    def failed(self, part: str, reason: Reason, failure: Exception) -> None:
+        """A part did not work. Of what is not an error of ours the kind alone is written down."""
+        if not isinstance(failure, PerdureError | Late):
+            _log.warning("recall goes on without %s after: %s", part, type(failure).__name__)
+        self.degrade(part, reason)
 
     def left(self) -> float | None:
         """Seconds until the deadline, at least 0; None: there is none."""

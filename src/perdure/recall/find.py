@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from perdure.errors import DatabaseUnavailable, PerdureError, Rejected, Unavailable
+from perdure.errors import (
+    DatabaseUnavailable,
+    ModelUnavailable,
+    PerdureError,
+    Rejected,
+    Unavailable,
+)
 from perdure.observe import Meter
 from perdure.ports import Vector
 from perdure.recall.merge import by_id
@@ -58,9 +64,7 @@ def find(
     vector = None
     if knobs.semantic or knobs.episodes:
         try:
-            if not sources.has_vectors:
-                raise Unavailable("Vectors are switched off.")
-            vector = sources.vector(query.words, knobs.last_turn)
+            vector = _vector(sources, query)
         except PerdureError:
             if not by_words:
                 raise
@@ -73,6 +77,22 @@ def find(
         found += sources.said(query, vector, limit)
     found.sort(key=lambda one: one.score, reverse=True)
     return found[:limit]
+
+
+def _vector(sources: Sources, query: Query) -> Vector:
+    """The question's vector.
+
+    Raises:
+        Unavailable: there is none, whatever the embedder raised.
+    """
+    if not sources.has_vectors:
+        raise Unavailable("Vectors are switched off.")
+    try:
+        return sources.vector(query.words, query.policy.search.last_turn)
+    except PerdureError:
+        raise
+    except Exception as failure:
+        raise ModelUnavailable from failure
 
 
 def _memories(sources: Sources, query: Query, owner: Owner, vector: Vector | None) -> list[Found]:
