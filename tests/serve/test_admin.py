@@ -169,6 +169,27 @@ def test_run_time_values_are_set_all_or_none_and_take_effect_at_once(admin):
     assert sets["capacity.active_limit"]["by"].startswith("key:")
 
 
+@pytest.mark.spec("6", "8")
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "learn.extraction_model, memory.extraction_model mean the same"),
+        ("zh", "learn.extraction_model、memory.extraction_model 含义相同"),
+    ],
+)
+def test_two_names_of_one_run_time_value_are_refused_together_by_both_names(admin, language, said):
+    both = {"memory.extraction_model": "small", "learn.extraction_model": "large"}
+    other = dict(reversed(both.items()))
+    for values in (both, other, dict.fromkeys(both), both | {"gate.floor": 1}):
+        refused = admin.patch(
+            "/admin/settings", json={"values": values}, headers={"Accept-Language": language}
+        )
+        assert (refused.status_code, refused.json()["code"]) == (422, "rejected"), values
+        assert said in refused.json()["detail"]
+        assert refused.json()["field"] == "learn.extraction_model"
+    assert admin.get("/admin/settings").json()["values"] == {}
+
+
 @pytest.mark.spec("6")
 @pytest.mark.case("SEC-05")
 def test_nobody_makes_a_key_that_may_more_than_their_own(admin):

@@ -99,11 +99,11 @@ class Runtime:
             shown: what each of them was when its admin looked; None: whatever it was.
 
         Raises:
-            Misconfigured: there is no such value, or it cannot be that.
+            Misconfigured: there is no such value, it cannot be that, or two names mean the same.
             Stale: one was changed since it was shown; the error names it.
         """
         identifier(namespace, "namespace", MAX_NAMESPACE)
-        values = {_OTHER_NAMES.get(name, name): value for name, value in values.items()}
+        values = _named(values)
         turned = self.policy
         for name, value in values.items():
             group, _, knob = name.partition(".")
@@ -127,6 +127,22 @@ class Runtime:
         with self._lock:
             self._known.pop(namespace, None)
         return self.policy_of(namespace)
+
+
+def _named(values: Mapping[str, object]) -> Mapping[str, object]:
+    """The same by the names that they have here.
+
+    Raises:
+        Misconfigured: two names mean the same value, so one would win without a word.
+    """
+    named: dict[str, str] = {}
+    for name in values:
+        here = _OTHER_NAMES.get(name, name)
+        if here in named:
+            names = sorted([name, named[here]])
+            raise Misconfigured("{names} mean the same; give one of them.", field=here, names=names)
+        named[here] = name
+    return {here: values[name] for here, name in named.items()}
 
 
 def _entry(  # noqa: PLR0917 - where, what, from what to what, who, when

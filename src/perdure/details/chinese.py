@@ -104,6 +104,8 @@ ZH: Mapping[str, str] = {
     "Neither a known key nor a valid token.": "既不是有效的密钥，也不是有效的令牌。",
     "The token has expired.": "令牌已过期。",
     "The link was used, changed, or has expired.": "链接已被使用、改动或已过期。",
+    "Its time is over, or it was never opened here.": "使用时间已到，或从未在此打开。",
+    "All of your data was erased.": "您的所有数据已被抹除。",
     "The link was used before.": "链接已被使用过。",
     "The token belongs to another user.": "令牌属于另一位用户。",
     "It needs {permissions}.": "需要权限：{permissions}。",
@@ -119,12 +121,18 @@ ZH: Mapping[str, str] = {
     "Expected one ETag.": "应为一个 ETag。",
     "{most:,} requests a minute.": "每分钟最多 {most:,} 次请求。",
     # settings
+    "{names} mean the same; give one of them.": "{names} 含义相同；请只给出其中一个。",
     "{name} is not supported.": "不支持 {name}。",
     "Expected tables such as [policy.gate].": "应为形如 [policy.gate] 的表。",
     "Expected as gpt-4o-mini=0.15/0.60.": "应形如 gpt-4o-mini=0.15/0.60。",
     "Expected namespace=key.": "应为 namespace=key。",
     "Expected an https address.": "应为 https 地址。",
     "Expected as https://app.example, with no path.": "应形如 https://app.example，不带路径。",
+    "Browsers let no IPv6 address show a frame; give it a name.": (
+        "浏览器不允许 IPv6 地址嵌入页面；请为它设置域名。"
+    ),
+    "There can be no host of this name.": "不可能有这个名称的主机。",
+    "A port is {low} to {high}.": "端口应在 {low} 到 {high} 之间。",
     "Expected https, or this machine.": "应为 https，或本机地址。",
     "It signs the links into a frame.": "嵌入链接需要用它签名。",
     "Set PERDURE_EMBED_ORIGINS first.": "请先设置 PERDURE_EMBED_ORIGINS。",
