@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import jwt
 import pytest
@@ -114,6 +114,81 @@ def test_a_link_opens_once_but_again_in_the_browser_that_used_it(framed):
     assert closed(framed.get(path), "zh")
     framed.cookies.clear()
     assert closed(framed.get(path.removesuffix("&lang=zh")))
+
+
+@pytest.mark.spec("7", "9")
+@pytest.mark.parametrize(("language", "said"), [("en", "All of your data was erased."),
+                                                ("zh", "您的所有数据已被抹除。")])  # fmt: skip
+def test_an_erasure_ends_a_frame_that_is_open_and_a_new_link_opens_one(framed, language, said):
+    framed.remember("Likes tea", "ann")
+    place = enter(framed)
+    beside = enter(framed, "bo")
+    unused = link(framed)
+    asking = {"Accept-Language": language}
+
+    framed.memory.erase(ANN, by="app")
+
+    late = framed.get(f"{place}/memory", headers=asking)
+    assert closed(late, language)
+    assert said in late.text
+    sent = {"content": "Likes coffee", "kind": "fact"}
+    about = OURS | {"HX-Request": "true", "HX-Source": "form#add"} | asking
+    refused = framed.post(f"{place}/memory", data=sent, headers=about)
+    assert (refused.status_code, said in refused.text) == (401, True)
+    assert closed(framed.get(unused, headers=asking), language)
+    assert len(framed.memory.items.list(ANN)) == 0
+    assert framed.get(f"{beside}/memory").status_code == 200
+
+    again = enter(framed)
+    assert framed.get(f"{again}/memory").status_code == 200
+    framed.post(f"{again}/memory", data=sent, headers=OURS)
+    assert [m.content for m in framed.memory.items.list(ANN)] == ["Likes coffee"]
+    framed.memory.erase(ANN, by="app")
+    assert closed(framed.get(f"{again}/memory"))
+
+
+@pytest.mark.spec("7", "9")
+def test_a_frame_opened_while_an_erasure_is_under_way_ends_with_it(framed):
+    """The process died in between; the next request to erase brings it to its end."""
+    eraser = framed.memory.parts.eraser
+    with framed.memory.parts.database.begin(ANN) as tx:
+        eraser._begun(tx, ANN, "app")
+    place = enter(framed)
+    assert framed.get(f"{place}/memory").status_code == 200
+    framed.memory.erase(ANN, by="app")
+    assert closed(framed.get(f"{place}/memory"))
+
+
+@pytest.mark.spec("7")
+@pytest.mark.parametrize(
+    "user",
+    [
+        "🦩" * 255, "林" * 255, "\x01" * 255, '"' * 255, "O'Neil \"Ann\" <a&b>", "a/b?c#d",
+        "小林 ☕ ; ,",
+    ],
+    ids=["emoji", "Chinese", "controls", "quotes", "markup", "marks", "mixed"],
+)  # fmt: skip
+def test_a_frame_opens_for_whatever_a_user_is_called(opened, user):
+    """A browser drops a cookie of more than 4,096 bytes, name and value together."""
+    space = "🦩" * 64
+    pages = opened(
+        home=HOME, embed_origins=(HOST,), embed_secret=Secret(SIGNS),
+        api_keys=(Secret(f"{space}=open sesame"),),
+    )  # fmt: skip
+    key = {"Authorization": "Bearer open sesame"}
+    made = pages.post(f"/api/v1/users/{quote(user, safe='')}/page-link", headers=key)
+    path = made.json()["path"]
+    reply = pages.get(path)
+    assert len(reply.headers["set-cookie"].partition(";")[0].encode()) <= 4_096
+    place = urlsplit(path).path
+    added = {"content": "Likes tea", "kind": "preference"}
+    assert pages.post(f"{place}/memory", data=added, headers=OURS).status_code == 303
+    assert "Likes tea" in pages.get(f"{place}/memory").text
+    kept = pages.memory.items.list(Scope(namespace=space, user=user))
+    assert [m.content for m in kept] == ["Likes tea"]
+    gone = pages.post(f"{place}/erase", data={"typed": user}, headers=OURS)
+    assert gone.status_code == 200, gone.text
+    assert closed(pages.get(f"{place}/memory"))
 
 
 @pytest.mark.spec("7")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from urllib.parse import quote
 
 import jwt
 import pytest
@@ -50,6 +51,17 @@ def test_an_unknown_key_and_no_key_are_both_strangers(served):
         assert refused.status_code == 401
         assert refused.json()["code"] == "unauthenticated"
     assert api.get("/health/live").status_code == 200
+
+
+@pytest.mark.spec("6", "9")
+@pytest.mark.parametrize("user", ["ann", "🦩" * 255, "林" * 255], ids=["short", "emoji", "Chinese"])
+def test_a_user_erases_themselves_by_a_token_whatever_they_are_called(served, user):
+    api = served(key=token(user), token_secret=SECRET)
+    api.post("/memory/items", json={"content": "Likes tea."})
+    erased = api.delete(f"/users/{quote(user, safe='')}")
+    assert erased.status_code == 200, erased.text
+    assert (erased.json()["user_id"], erased.json()["clean"]) == (user, True)
+    assert api.get("/memory/items").json()["items"] == []
 
 
 @pytest.mark.spec("6")

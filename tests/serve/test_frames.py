@@ -21,6 +21,11 @@ KEYS = (Secret("shop=key-of-shop"),)
         ("https://app.example:8443", "https://app.example:8443"),
         ("http://localhost:3000", "http://localhost:3000"),
         ("http://127.0.0.1:80", "http://127.0.0.1"),
+        ("https://app.example:65535", "https://app.example:65535"),
+        ("https://app.example:00443", "https://app.example"),
+        ("https://203.0.113.7:8443", "https://203.0.113.7:8443"),
+        ("https://xn--fiqs8s.example", "https://xn--fiqs8s.example"),
+        (f"https://{'a' * 63}.example", f"https://{'a' * 63}.example"),
     ],
 )
 def test_a_host_is_named_by_its_origin(written, origin):
@@ -36,12 +41,31 @@ def test_a_host_is_named_by_its_origin(written, origin):
         "https://app.example/", "https://app.example/page", "https://a@app.example", "null",
         "https://app.example;script-src *", "https://app.example https://b.example",
         "https://app.example:port", "data:", "https://[::1]", "https://应用.example",
+        "https://app.example:99999", "https://app.example:65536", "https://app.example:0",
+        "https://app..example", "https://.example", "https://app.example.", "https://a_b.example",
+        f"https://{'a' * 64}.example", "https://" + ".".join(["a" * 60] * 5),
+        "https://203.0.113.999", "https://203.0.113", "https://1.2.3.4.5", "https://app.0x7f",
     ],
 )  # fmt: skip
 def test_what_is_no_origin_or_could_be_listened_to_stops_the_start(written):
     with pytest.raises(Misconfigured) as refused:
         Frames.of(Settings(embed_origins=(written,), embed_secret=SIGNS))
     assert refused.value.field == "embed_origins"
+
+
+@pytest.mark.spec("7")
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("https://app.example:99999", "A port is 1 to 65535."),
+        ("https://app..example", "There can be no host of this name."),
+        ("https://[::1]:8443", "Browsers let no IPv6 address show a frame; give it a name."),
+    ],
+)
+def test_what_is_wrong_with_an_origin_is_told(written, said):
+    with pytest.raises(Misconfigured) as refused:
+        Frames.of(Settings(embed_origins=(written,), embed_secret=SIGNS))
+    assert refused.value.detail.said() == said
 
 
 @pytest.mark.spec("7")

@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from perdure import text
 from perdure.errors import Rejected
+from perdure.memory import Memory
 from perdure.pages.page import View, frame
 from perdure.serve.auth import (
     COOKIE,
@@ -25,7 +26,7 @@ from perdure.serve.auth import (
     permitted,
 )
 from perdure.serve.door import Door
-from perdure.serve.frames import Frames
+from perdure.serve.frames import Frames, Guest, remaining
 from perdure.types import Permission
 
 SESSION = "perdure_frame"
@@ -75,11 +76,22 @@ def visitor(request: Request, memory: Door) -> Caller:
     named = frame(request)
     if named is None:
         return permitted(request, [Permission.MEMORY_USE])
-    frames: Frames = request.app.state.frames
     callers: Callers = request.app.state.callers
-    who = frames.visitor(request.cookies.get(SESSION), named, memory.parts.clock())
+    who = guest(request, memory, named).caller
     callers.limits.take(who.name)
     return who
+
+
+def guest(request: Request, memory: Memory, named: str) -> Guest:
+    """For whom the browser has opened this frame.
+
+    Raises:
+        Unauthenticated: for nobody, not any more, or their data was erased since.
+    """
+    frames: Frames = request.app.state.frames
+    return remaining(
+        memory, frames.visitor(request.cookies.get(SESSION), named, memory.parts.clock())
+    )
 
 
 def _person(request: Request, memory: Door, who: Annotated[Caller, Depends(visitor)]) -> View:

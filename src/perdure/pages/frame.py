@@ -11,10 +11,10 @@ from starlette.responses import RedirectResponse, Response
 
 from perdure.errors import Unauthenticated
 from perdure.memory import Memory
-from perdure.pages.asked import SESSION
+from perdure.pages.asked import SESSION, guest
 from perdure.pages.page import PageRoute, base, remember
 from perdure.serve.door import Door
-from perdure.serve.frames import Frames, used
+from perdure.serve.frames import Frames, remaining, used
 
 routes = APIRouter(route_class=PageRoute)
 
@@ -32,19 +32,18 @@ def opened(
     if not _is_open(request, memory, frame):
         frames: Frames = request.app.state.frames
         at = memory.parts.clock()
-        scope = frames.opens(link, frame, at)
-        if used(memory, scope, frame):
+        invited = remaining(memory, frames.opens(link, frame, at))
+        if used(memory, invited.scope, frame):
             raise Unauthenticated("The link was used before.")
-        lasts = memory.parts.policy_of(scope.namespace).frame.session_s
-        session = frames.session(scope, frame, at + timedelta(seconds=lasts))
+        lasts = memory.parts.policy_of(invited.scope.namespace).frame.session_s
+        session = frames.session(invited, frame, at + timedelta(seconds=lasts))
         remember(request, reply, SESSION, session, round(lasts))
     return reply
 
 
 def _is_open(request: Request, memory: Memory, frame: str) -> bool:
-    frames: Frames = request.app.state.frames
     try:
-        frames.visitor(request.cookies.get(SESSION), frame, memory.parts.clock())
+        guest(request, memory, frame)
     except Unauthenticated:
         return False
     return True

@@ -241,9 +241,10 @@ def told(request: Request, error: PerdureError) -> Response:
         return answer(error, request.headers)
     status, tongue = noted(error), spoken(request)
     if frame(request) is not None and isinstance(error, Unauthenticated):
+        why = error.detail.said(tongue)
         if partial(request):
-            return beside(request, say(tongue, "frame_over"), status)
-        return rendered(request, "closed.html", status, who=None)
+            return beside(request, say(tongue, "frame_over", why=why), status)
+        return rendered(request, "closed.html", status, who=None, why=why)
     return beside(request, outside(error, status, tongue), status)
 
 

@@ -36,15 +36,12 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "back": ("Back to my memory", "返回我的记忆"),
     "frame_closed": ("This page is closed", "此页面已关闭"),
     "frame_closed_says": (
-        (
-            "A link opens it once and for a limited time, and this one was used, changed or has "
-            "expired. Reload the page around it to go on."
-        ),
-        "每个链接只能打开一次，且有时限；此链接已被使用、改动或已过期。请重新加载外层页面以继续。",
+        "{why} Reload the page around it to go on.",
+        "{why}请重新加载外层页面以继续。",
     ),
     "frame_over": (
-        "The time of this page is over. Copy what you wrote, then reload the page around it.",
-        "此页面的使用时间已到。请先复制您写的内容，再重新加载外层页面。",
+        "{why} Copy what you wrote, then reload the page around it.",
+        "{why}请先复制您写的内容，再重新加载外层页面。",
     ),
     "admin_needed": (
         "Follow the link that the first start printed, or sign in with a key that may see this.",

@@ -21,7 +21,7 @@ from perdure.serve.limits import Limits
 from perdure.serve.tokens import Tokens
 from perdure.serve.wire import Named
 from perdure.settings import Settings
-from perdure.types import MAX_NAMESPACE, MAY, KeyRole, Permission, Scope
+from perdure.types import MAX_NAMESPACE, MAX_USER, MAY, KeyRole, Permission, Scope
 
 COOKIE = "perdure_key"
 """Holds a key in a browser on this machine, set by the link that the first start prints."""
@@ -39,6 +39,14 @@ class Caller:
     permissions: frozenset[Permission] = _APP
     name: str = "local"
     """Which key or user it is, for the audit and for limits; never a secret."""
+
+    @classmethod
+    def of_user(cls, namespace: str, user: str) -> Caller:
+        """A user who asks for themselves; an id that is too long for a name has its hash there."""
+        name = f"user:{namespace}:{user}"
+        if len(name) > MAX_USER:
+            name = f"user:{namespace}:{hashed(user)}"
+        return cls(namespace=namespace, user=user, name=name)
 
     def scope(self, asked: Named) -> Scope:
         """The scope that a request means.
@@ -144,8 +152,7 @@ class Callers:
         if not self.tokens.configured:
             raise Unauthenticated("The key is not known.")
         bound = self.tokens.read(token)
-        name = f"user:{bound.namespace}:{bound.user}"
-        return Caller(namespace=bound.namespace, user=bound.user, name=name)
+        return Caller.of_user(bound.namespace, bound.user)
 
 
 def _presented(request: Request) -> str | None:
