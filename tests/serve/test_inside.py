@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 import pytest
 import structlog
 from sqlalchemy import event
-from starlette.datastructures import Headers
+from starlette.requests import Request
 
 from perdure import Scope, errors
 from perdure.details import foreign
 from perdure.errors import DatabaseUnavailable
 from perdure.policy import ASSISTANT
-from perdure.serve.app import answer
+from perdure.serve.app import noted, replied
 from perdure.settings import Secret
 from perdure.store.database import SqlDatabase
 from perdure.testing.model_server import ModelServer
@@ -27,7 +27,8 @@ INSIDE = ("/srv", "perdure.db", "10.0.0.7", "127.0.0.1", "hunter2", "SELECT", "d
 
 def told(error, language="en"):
     """The answer that an error becomes."""
-    return json.loads(bytes(answer(error, Headers({"accept-language": language})).body))
+    asked = Request({"type": "http", "headers": [(b"accept-language", language.encode())]})
+    return json.loads(bytes(replied(asked, error, noted(error)).body))
 
 
 @pytest.mark.parametrize(

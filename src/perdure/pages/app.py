@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 
+from perdure.errors import PerdureError
 from perdure.pages import audit, desk, frame, mine, one, operations, sign, tune, why
-from perdure.pages.page import HOME, PREFIX
+from perdure.pages.page import HOME, PREFIX, looked_at, told, walled
 from perdure.serve.frames import PATH
 
 _STATIC = Path(__file__).parent / "static"
@@ -23,5 +26,21 @@ def with_pages(app: FastAPI) -> FastAPI:
         app.include_router(room.routes, prefix=PREFIX, include_in_schema=False)
     for room in _FRAME:
         app.include_router(room.routes, prefix=f"{PATH}/{{frame}}", include_in_schema=False)
+    app.add_api_route(PREFIX, _at_home, include_in_schema=False)
     app.mount(f"{PREFIX}/static", StaticFiles(directory=_STATIC))
+    beside = app.state.replied
+
+    def replied(request: Request, error: PerdureError, status: int) -> Response:
+        """A page where a browser looks at one, whatever no page of ours could answer."""
+        if looked_at(request):
+            return walled(request, told(request, error, status))
+        reply: Response = beside(request, error, status)
+        return reply
+
+    app.state.replied = replied
     return app
+
+
+def _at_home() -> Response:
+    """Whoever knows no page by its name begins with their memories."""
+    return RedirectResponse(f"/{HOME}", status_code=303)

@@ -18,14 +18,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from perdure import text
-from perdure.errors import Forbidden, PerdureError, Rejected, Unauthenticated
+from perdure.errors import Forbidden, PerdureError, Rejected, Unauthenticated, Unavailable
 from perdure.memory import Memory
 from perdure.pages.charts import amount, seconds
 from perdure.pages.words import say
-from perdure.serve.app import answer, noted, status_of
+from perdure.serve.app import noted, status_of
 from perdure.serve.auth import Caller
 from perdure.serve.frames import PATH, Frames
-from perdure.serve.problems import language, outside
+from perdure.serve.problems import language, outside, wait
 from perdure.types import Scope
 
 PREFIX = "/pages"
@@ -145,8 +145,8 @@ def rendered(request: Request, template: str, code: int, /, **values: Any) -> HT
 
 def frame(request: Request) -> str | None:
     """The frame of a host that the page stands in; None: a window of its own."""
-    named: str | None = request.path_params.get("frame")
-    return named
+    inside = request.url.path.partition(f"{PATH}/")
+    return None if inside[0] else inside[2].partition("/")[0] or None
 
 
 def base(request: Request) -> str:
@@ -195,20 +195,25 @@ class PageRoute(APIRoute):
                     raise Forbidden("Another page sent this.")
                 reply: Response = await inside(request)
             except PerdureError as error:
-                reply = told(request, error)
+                reply = told(request, error, noted(error))
             except RequestValidationError:
-                reply = told(request, Rejected())
-            frames: Frames = request.app.state.frames
-            by = "'none'" if frame(request) is None else frames.ancestors
-            for name, value in _HEADERS.items():
-                reply.headers[name] = value
-            reply.headers["Content-Security-Policy"] = _CONTENT + by
-            chosen = request.query_params.get("lang")
-            if chosen in ("en", "zh"):
-                remember(request, reply, language_kept(request), chosen)
-            return reply
+                reply = told(request, Rejected(), status_of(Rejected))
+            return walled(request, reply)
 
         return serve
+
+
+def walled(request: Request, reply: Response) -> Response:
+    """A page with what browsers have to know of it; a language that was chosen now is kept."""
+    frames: Frames = request.app.state.frames
+    by = "'none'" if frame(request) is None else frames.ancestors
+    for name, value in _HEADERS.items():
+        reply.headers[name] = value
+    reply.headers["Content-Security-Policy"] = _CONTENT + by
+    chosen = request.query_params.get("lang")
+    if chosen in ("en", "zh"):
+        remember(request, reply, language_kept(request), chosen)
+    return reply
 
 
 def remember(
@@ -235,17 +240,28 @@ def language_kept(request: Request) -> str:
     return LANGUAGE if frame(request) is None else f"{LANGUAGE}_here"
 
 
-def told(request: Request, error: PerdureError) -> Response:
+def looked_at(request: Request) -> bool:
+    """A browser asks for a page, or for a piece of one."""
+    path = request.url.path
+    html = "text/html" in request.headers.get("accept", "")
+    return (path == PREFIX or path.startswith(f"{PREFIX}/")) and (html or partial(request))
+
+
+def told(request: Request, error: PerdureError, status: int) -> Response:
     """An error as a page, or, where a form was sent by the script, beside that form."""
-    if status_of(type(error)) == HTTPStatus.INTERNAL_SERVER_ERROR:
-        return answer(error, request.headers)
-    status, tongue = noted(error), spoken(request)
+    tongue = spoken(request)
     if frame(request) is not None and isinstance(error, Unauthenticated):
         why = error.detail.said(tongue)
         if partial(request):
             return beside(request, say(tongue, "frame_over", why=why), status)
         return rendered(request, "closed.html", status, who=None, why=why)
-    return beside(request, outside(error, status, tongue), status)
+    inside = status == HTTPStatus.INTERNAL_SERVER_ERROR  # nobody else's business
+    reply = beside(
+        request, error.sentence(tongue) if inside else outside(error, status, tongue), status
+    )
+    if isinstance(error, Unavailable):
+        reply.headers["Retry-After"] = wait(error)
+    return reply
 
 
 def beside(request: Request, sentence: str, status: int) -> Response:

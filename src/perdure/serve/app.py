@@ -11,10 +11,10 @@ import structlog
 from fastapi import APIRouter, FastAPI, Query
 from fastapi.exceptions import RequestValidationError
 from fastapi_offline import FastAPIOffline
-from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
+from starlette.types import Scope
 
 from perdure.errors import (
     DatabaseUnavailable,
@@ -88,6 +88,7 @@ def create_app(memory: Memory | None, settings: Settings) -> FastAPI:
         redoc_url=None,
     )
     app.state.home = "docs"
+    app.state.replied = replied
     app.state.memory = memory
     app.state.callers = Callers.of(settings, None if memory is None else memory.parts.keys)
     app.state.frames = Frames.of(settings)
@@ -100,16 +101,16 @@ def create_app(memory: Memory | None, settings: Settings) -> FastAPI:
         api.include_router(room.routes)
     api.include_router(health.routes, include_in_schema=False)
     app.include_router(api)
-    app.add_middleware(Guard, answer=answer)
+    app.add_middleware(Guard, answer=_on_the_way)
     app.add_exception_handler(PerdureError, _on_error)
     app.add_exception_handler(RequestValidationError, _on_values)
     app.add_exception_handler(HTTPException, _on_status)
     return app
 
 
-def answer(error: PerdureError, headers: Headers) -> Response:
-    """An error of ours as a reply, in the language that the headers ask for."""
-    return problems.of_error(error, noted(error), problems.language(headers))
+def replied(request: Request, error: PerdureError, status: int) -> Response:
+    """What goes wrong as a reply; beside the pages another one, for people, stands in its place."""
+    return problems.of_error(error, status, problems.language(request.headers))
 
 
 def noted(error: PerdureError) -> int:
@@ -141,11 +142,20 @@ def opened(request: Request, token: Annotated[str | None, Query()] = None) -> Re
 # ── errors ───────────────────────────────────────────────────────────────────────────────────────
 
 
+def _told(request: Request, error: PerdureError, status: int) -> Response:
+    reply: Response = request.app.state.replied(request, error, status)
+    return reply
+
+
+def _on_the_way(error: PerdureError, scope: Scope) -> Response:
+    return _told(Request(scope), error, noted(error))
+
+
 async def _on_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, PerdureError)  # noqa: S101 - registered for nothing else
     if isinstance(error, DatabaseUnavailable):
         request.app.state.memory.parts.meter.count("database_refused")
-    return answer(error, request.headers)
+    return _told(request, error, noted(error))
 
 
 async def _on_values(request: Request, error: Exception) -> Response:
@@ -156,8 +166,7 @@ async def _on_values(request: Request, error: Exception) -> Response:
 
 async def _on_status(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for nothing else
-    language = problems.language(request.headers)
-    reply = problems.of_error(_meant(error.status_code), error.status_code, language)
+    reply = _told(request, _meant(error.status_code), error.status_code)
     reply.headers.update(error.headers or {})
     return reply
 

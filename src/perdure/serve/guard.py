@@ -7,7 +7,6 @@ from collections.abc import Callable
 from urllib.parse import unquote_to_bytes
 
 import structlog
-from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -26,7 +25,7 @@ log = structlog.get_logger(__name__)
 class Guard:
     """The HTTP boundary. Nothing of what was said reaches the log, whatever happens inside."""
 
-    def __init__(self, app: ASGIApp, answer: Callable[[PerdureError, Headers], Response]) -> None:
+    def __init__(self, app: ASGIApp, answer: Callable[[PerdureError, Scope], Response]) -> None:
         self.app = app
         self.answer = answer
 
@@ -56,7 +55,7 @@ class Guard:
                 )
             if status:
                 raise
-            await self.answer(told, Headers(scope=scope))(scope, receive, noted)
+            await self.answer(told, scope)(scope, receive, noted)
         finally:
             log.info(
                 "request",

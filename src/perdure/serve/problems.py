@@ -105,7 +105,7 @@ def of_error(error: PerdureError, status: int, language: text.Language) -> JSONR
     if isinstance(error, Duplicate):
         more = {"item_id": error.item, "restorable": error.restorable}
     if isinstance(error, Unavailable):
-        headers["retry-after"] = str(int(error.retry_after or 1))
+        headers["retry-after"] = wait(error)
     return _problem(
         status,
         error.code,
@@ -115,6 +115,11 @@ def of_error(error: PerdureError, status: int, language: text.Language) -> JSONR
         headers=headers,
         more=more,
     )
+
+
+def wait(error: Unavailable) -> str:
+    """Seconds to wait before trying again, as Retry-After has them."""
+    return str(int(error.retry_after or 1))
 
 
 def outside(error: PerdureError, status: int, language: text.Language) -> str:
