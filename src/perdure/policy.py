@@ -325,6 +325,7 @@ class DatabasePolicy(Group):
     connect_s: float = 5.0  # a server has to take a connection within this
     look_s: float = 3.0  # an idle connection has to show within this that it still leads somewhere
     answer_s: float = 30.0  # a server that is silent for so long, beside lock_s, is lost
+    key_s: float = 2.0  # a key is looked up by then, or the request is not served
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -474,7 +475,7 @@ def _texts(value: Any, where: str) -> tuple[str, ...]:
 
 NEVER_NONE = frozenset({
     "timeout_s", "lease_s", "poll_s", "upkeep_s", "half_score", "link_s", "session_s", "busy_s",
-    "lock_s", "tries", "connect_s", "look_s", "answer_s", "taken_s", "topics_s",
+    "lock_s", "tries", "connect_s", "look_s", "answer_s", "key_s", "taken_s", "topics_s",
 })  # fmt: skip
 """Knobs for which 0 cannot mean none."""
 

@@ -44,11 +44,11 @@ def listening(app):
             thread.join()
 
 
-def started(stack, folder, *, key=None, **changes):
+def started(stack, folder, *, key=None, url=None, **changes):
     """A client of a service that lasts as long as the stack, or until ``client.ended()``."""
     stack = stack.enter_context(ExitStack())
     settings = Settings(**({"embedder": "none"} | changes))
-    memory = stack.enter_context(Memory.open(folder / "perdure.db", settings=settings))
+    memory = stack.enter_context(Memory.open(url or folder / "perdure.db", settings=settings))
     where = stack.enter_context(listening(create_app(memory, settings)))
     headers = {} if key is None else {"Authorization": f"Bearer {key}"}
     client = Api(base_url=f"{where}{PREFIX}", headers=headers, trust_env=False, timeout=20)

@@ -119,4 +119,5 @@ def test_settings_that_could_not_check_a_token_stop_the_start():
 def test_a_token_is_no_key_and_asks_no_database():
     """A user's requests need no row of ours, and go on while the database is away."""
     nowhere: Any = None
-    assert Keys(database=nowhere, clock=lambda: datetime.now(UTC)).find("eyJ.e30.c2ln") is None
+    keys = Keys(database=nowhere, clock=lambda: datetime.now(UTC), wait_s=1.0)
+    assert keys.find("eyJ.e30.c2ln") is None

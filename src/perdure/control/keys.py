@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from hashlib import sha256
+from typing import Any, TypeVar
 
-from perdure.errors import NotFound, Rejected, Unavailable
+from perdure.errors import DatabaseUnavailable, NotFound, Rejected, Unavailable
 from perdure.ports import Clock, Database, Transaction
 from perdure.types import (
     MAX_NAMESPACE,
@@ -30,6 +32,9 @@ PREFIX = "pdr_"
 _BYTES = 32  # of chance in a secret
 _NAME = 255  # characters
 _NOTED = timedelta(minutes=1)  # how exactly the last use is known
+_THREADS = 8  # keys that are looked up at once; more wait, within their time
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +43,24 @@ class Keys:
 
     database: Database
     clock: Clock
+    wait_s: float
+    """So long whoever asks waits for a look-up, whatever the database does meanwhile."""
     _there: dict[KeyRole, bool] = field(default_factory=dict)
+    _noting: set[str] = field(default_factory=set)
+    """Keys whose use is being written down."""
+    _running: set[Future[Any]] = field(default_factory=set)
+    _looking: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(_THREADS, thread_name_prefix="perdure-keys")
+    )
+    _writing: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="perdure-key-uses")
+    )
+
+    def close(self) -> None:
+        """Give the threads back; what is late even now ends by itself."""
+        for threads in (self._looking, self._writing):
+            threads.shutdown(wait=False, cancel_futures=True)
+        wait(set(self._running), timeout=self.wait_s)
 
     def create(
         self,
@@ -112,18 +134,16 @@ class Keys:
         """The key of a secret; None if there is none, or it was revoked.
 
         Raises:
-            DatabaseUnavailable: the database does not answer.
+            DatabaseUnavailable: the database does not answer, or not in time.
         """
         if not secret.startswith(PREFIX):
             return None  # a user's token, say: nobody has to look
-        with self.database.read() as tx:
-            key = tx.keys.by_hash(hashed(secret))
+        key = self._soon(lambda tx: tx.keys.by_hash(hashed(secret)))
         if key is None or key.revoked_at is not None:
             return None
         at = self.clock()
         if key.last_used_at is None or at - key.last_used_at >= _NOTED:
-            with suppress(Unavailable):
-                self.database.run(lambda tx: tx.keys.used(key, at))
+            self._note_use(key, at)
         return key
 
     def any_of(self, role: KeyRole) -> bool:
@@ -132,16 +152,54 @@ class Keys:
         While the database does not answer, what was known before holds: nobody makes keys then.
 
         Raises:
-            DatabaseUnavailable: it does not answer, and was never asked before.
+            DatabaseUnavailable: it does not answer in time, and was never asked before.
         """
         if not self._there.get(role, False):
             try:
-                with self.database.read() as tx:
-                    self._there[role] = tx.keys.any_of(role)
+                self._there[role] = self._soon(lambda tx: tx.keys.any_of(role))
             except Unavailable:
                 if role not in self._there:
                     raise
         return self._there[role]
+
+    def _soon(self, look: Callable[[Transaction], Found]) -> Found:
+        """What a look-up finds; one that is late is left behind.
+
+        Raises:
+            DatabaseUnavailable: the database does not answer, or not in time.
+        """
+
+        def read() -> Found:
+            with self.database.read() as tx:
+                return look(tx)
+
+        looked = self._started(self._looking, read)
+        try:
+            return looked.result(timeout=self.wait_s)
+        except TimeoutError:
+            looked.cancel()
+            raise DatabaseUnavailable("Keys cannot be looked up in time.") from None
+
+    def _note_use(self, key: Key, at: datetime) -> None:
+        """Write down when a key was used last; nobody waits for it, and one write is enough."""
+        if key.id in self._noting:
+            return
+        self._noting.add(key.id)
+
+        def write() -> None:
+            try:
+                with suppress(Unavailable):
+                    self.database.run(lambda tx: tx.keys.used(key, at))
+            finally:
+                self._noting.discard(key.id)
+
+        self._started(self._writing, write)
+
+    def _started(self, threads: ThreadPoolExecutor, work: Callable[[], Found]) -> Future[Found]:
+        started = threads.submit(work)
+        self._running.add(started)
+        started.add_done_callback(self._running.discard)
+        return started
 
     def _note(self, key: Key, reason: str, by: str) -> AuditEntry:
         at = self.clock()

@@ -228,6 +228,7 @@ ZH: Mapping[str, str] = {
     "The transaction is your own: roll it back, and do all of it again.": (
         "该事务由您自己管理：请回滚后完整重做一次。"
     ),
+    "Keys cannot be looked up in time.": "未能及时查到密钥。",
     "Too many units of work at once.": "同时进行的操作太多。",
     "A unit of work is open in this thread already.": "此线程中已有一个未结束的操作。",
     "Another process is still migrating.": "另一个进程仍在迁移。",

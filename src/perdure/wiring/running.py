@@ -150,7 +150,8 @@ def wire(settings: Settings, clock: Clock = now, *, patient: bool = False) -> Pa
         meter=meter,
         ledger=ledger,
     )
-    closing: list[Callable[[], None]] = [recaller.close, ledger.write]
+    keys = Keys(database=database, clock=clock, wait_s=settings.policy.database.key_s)
+    closing: list[Callable[[], None]] = [recaller.close, keys.close, ledger.write]
     learning: Mapping[JobType, Handler] = (
         {JobType.EXTRACT: learner, JobType.CONSOLIDATE: consolidator}
         if settings.enabled and settings.learn
@@ -237,7 +238,7 @@ def wire(settings: Settings, clock: Clock = now, *, patient: bool = False) -> Pa
         metrics=Metrics(database=database, meter=meter, clock=clock),
         preferences=UserPreferences(database=database, policy_of=runtime.policy_of),
         runtime=runtime,
-        keys=Keys(database=database, clock=clock),
+        keys=keys,
         uses=Uses(database, clock),
         backlog=backlog,
         way=way,
