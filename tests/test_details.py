@@ -6,6 +6,7 @@ import ast
 import errno
 import inspect
 import os
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from perdure import errors
 from perdure.details import Detail, foreign, translated
 from perdure.details.chinese import ZH
 from perdure.details.elsewhere import ELSEWHERE
+from perdure.details.places import PLACES
 from perdure.details.values import OF_VALUES
 from perdure.errors import DatabaseUnavailable, PerdureError, Rejected, TooMany, retold
 
@@ -29,6 +31,8 @@ ERRORS = {
     if isinstance(kind, type) and issubclass(kind, PerdureError)
 }  # fmt: skip
 TREES = {file: ast.parse(file.read_text("utf-8")) for file in sorted(SRC.rglob("*.py"))}
+MADE = re.compile(r'(?:field|place) ?= ?f"([^"]+)"')
+"""A place that is put together where an error is raised."""
 OF_OTHERS = {"of_value", "foreign"}
 """Functions that give a detail which others worded; they have tests of their own."""
 
@@ -142,6 +146,40 @@ def test_an_error_is_told_in_either_language():
 
     assert str(wrong) == ("limit: The request cannot succeed as it stands. Expected 1 to 20,000.")
     assert wrong.message("zh-CN") == "limit: 请求无法按现状完成。应在 1 到 20,000 之间。"
+
+
+@pytest.mark.parametrize(
+    ("place", "chinese"),
+    [
+        ("line 3", "第 3 行"),
+        ("line 1,204, content", "第 1,204 行，content"),
+        ("line 2, line 3", "第 2 行，第 3 行"),
+        ("environment: policy.gate.floor", "环境变量：policy.gate.floor"),
+        ("run time: policy.gate.floor", "运行时值：policy.gate.floor"),
+        ("perdure.toml: policy.gate.floor", "perdure.toml: policy.gate.floor"),
+        ("content", "content"),
+        ("line up.jsonl", "line up.jsonl"),
+    ],
+)
+def test_where_something_is_wrong_is_told_in_the_language_of_what(place, chinese):
+    wrong = Rejected("Expected a text.", field=place)
+    written = f"{wrong.code}: {wrong}"
+
+    assert wrong.message("zh") == f"{chinese}: 请求无法按现状完成。应为文本。"
+    assert str(wrong).startswith(f"{place}: The request")
+    assert retold(written, "zh") == f"rejected: {wrong.message('zh')}"
+
+
+def test_every_place_of_words_has_a_chinese_twin():
+    """Of a field that is more than a name: the number of a line, say."""
+    made = {re.sub(r"{[^}]*}", "{}", place) for file in TREES
+            for place in MADE.findall(file.read_text("utf-8"))}  # fmt: skip
+    words = {place for place in made if re.search("[a-z] ", place)}
+
+    assert words == {"line {}"}
+    assert words <= {re.sub(r"{[^}]*}", "{}", place) for place in PLACES}
+    assert [place for place, said in PLACES.items() if places(place) != places(said)] == []
+    assert [place for place, said in PLACES.items() if said.isascii()] == []
 
 
 def test_lists_are_joined_as_a_language_joins_them():

@@ -8,13 +8,16 @@ import os
 import re
 import runpy
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+from starlette.testclient import TestClient
 from typer.main import get_command
 
 import perdure
-from perdure import errors, observe, policy, settings, types
+from perdure import Memory, Scope, errors, observe, policy, settings, types
 from perdure.cli import app
+from perdure.serve.app import create_app
 from perdure.store.schema import metadata
 
 ROOT = Path(__file__).parent.parent
@@ -29,6 +32,8 @@ _VARIABLE = re.compile(r"\bPERDURE_[A-Z][A-Z_]*\b")
 _INLINE = re.compile(r"`((?:[A-Z_]+=\S+ )*perdure [^`\n]+|make [a-z]+)`")
 _TABLE = re.compile(r"<!-- table: (\w+) -->")
 _MAKE = re.compile(r"\bmake ([a-z]+)")
+_SAMPLE = re.compile(r"-d '.*?'|--data-urlencode \".*?\"")
+"""What is sent to the service in a block of commands."""
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -166,8 +171,16 @@ def test_the_python_in_a_document_compiles(page):
 @pytest.mark.parametrize(
     ("page", "said"),
     [
-        (READMES[0], ["- Wants answers in Norwegian", "fact Moved to Bergen", "Does not eat meat"]),
-        (READMES[1], ["香菜", "杭州", "不吃肉"]),
+        (
+            READMES[0],
+            [
+                "- Wants answers in Norwegian",
+                "\nMoved to Bergen LOW_SCORE\n",
+                "fact Moved to Bergen",
+                "Does not eat meat",
+            ],
+        ),
+        (READMES[1], ["香菜", "\n住在杭州 LOW_SCORE\n", "杭州", "不吃肉"]),
         (
             DOCS / "tutorial.md",
             ["queued", "learnt by basic", "eat meat", "left out: ", "refused: SECRET"],
@@ -187,6 +200,33 @@ def test_the_examples_do_what_they_promise(page, said, tmp_path, monkeypatch, ca
     assert [words for words in said if words not in printed] == []
 
 
+@pytest.mark.spec("12")
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [(READMES[0], ["Does not eat meat", "Never eats meat"]), (READMES[1], ["不吃肉"])],
+    ids=["en", "zh"],
+)
+def test_what_a_readme_sends_to_the_service_is_learnt_and_recalled(page, said, tmp_path):
+    (code,) = [code for code in blocks(page, "sh") if "curl" in code]
+    turn, question = (json.loads(body) for body in re.findall(r"-d '(.*?)'", code))
+    (whose,) = re.findall(r'--data-urlencode "user_id=(.*?)"', code)
+    assert {turn["user_id"], question["user_id"]} == {whose}
+    where = [urlsplit(found).path for found in re.findall(r"http://\S+", code)]
+    chosen = settings.Settings(embedder="none")
+    with (
+        Memory.open(tmp_path / "perdure.db", settings=chosen) as memory,
+        TestClient(
+            create_app(memory, chosen), base_url="http://127.0.0.1", client=("127.0.0.1", 1)
+        ) as api,
+    ):
+        taken = api.post(where[0], json=turn).json()
+        memory.wait(memory.receipt(Scope(user=whose), taken["trace"]), timeout=20)
+        answer = api.post(where[1], json=question).json()["text"]
+        (item,) = api.get(where[2], params={"user_id": whose}).json()["items"]
+    assert item["content"] in answer
+    assert any(words in item["content"] for words in said)
+
+
 # ── two languages ────────────────────────────────────────────────────────────────────────────────
 
 
@@ -195,7 +235,13 @@ def test_both_readmes_are_built_alike():
     levels = [[len(marks) for marks, _ in _HEADING.findall(_FENCE.sub("", text))]
               for text in (english, chinese)]  # fmt: skip
     assert levels[0] == levels[1]
-    assert blocks(READMES[0], "sh") == blocks(READMES[1], "sh")
+    english_sh, chinese_sh = (
+        [_SAMPLE.sub("…", code) for code in blocks(page, "sh")] for page in READMES
+    )
+    assert english_sh == chinese_sh
+    samples = _SAMPLE.findall(chinese)
+    assert len(samples) == len(_SAMPLE.findall(english))
+    assert not any(sample.isascii() for sample in samples)
     assert len(blocks(READMES[0], "python")) == len(blocks(READMES[1], "python"))
     links = [{link for link in _LINK.findall(text) if link.startswith("docs/")}
              for text in (english, chinese)]  # fmt: skip

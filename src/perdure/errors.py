@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from perdure.details import Detail, is_chinese, translated
+from perdure.details import Detail, is_chinese, located, translated
 
 
 class PerdureError(Exception):
@@ -35,16 +35,16 @@ class PerdureError(Exception):
 
     def message(self, language: str = "en") -> str:
         """What is wrong, for a person: where, the sentence of its class, and the detail."""
-        return self.placed(self.unplaced(language))
+        return self.placed(self.unplaced(language), language)
 
     def unplaced(self, language: str = "en") -> str:
         """The same without where."""
         between = "" if is_chinese(language) else " "
         return f"{self.sentence(language)}{between}{self.detail.said(language)}".rstrip()
 
-    def placed(self, sentence: str) -> str:
-        """A sentence behind the place that it is about."""
-        return f"{self.field}: {sentence}" if self.field else sentence
+    def placed(self, sentence: str, language: str) -> str:
+        """A sentence behind the place that it is about, both in one language."""
+        return f"{located(self.field, language)}: {sentence}" if self.field else sentence
 
     @classmethod
     def sentence(cls, language: str = "en") -> str:
@@ -297,7 +297,8 @@ def retold(written: str, language: str) -> str:
     for kind in _family(PerdureError):
         place, sentence, detail = message.partition(kind.sentence())
         if kind.code == code and sentence:
-            return f"{code}: {place}{kind.zh}{translated(detail.strip())}"
+            where = located(place.removesuffix(": "), language)
+            return f"{code}: {where}{': ' if where else ''}{kind.zh}{translated(detail.strip())}"
     return written
 
 

@@ -220,7 +220,7 @@ class RankPolicy(Group):
     typed_same_conversation: float = 0.08  # it was learnt in this conversation
     constraint_weight: float = 0.15  # type weights (D 4): of a constraint
     preference_weight: float = 0.10  # of a preference
-    todo_hint_weight: float = 0.05  # of a plan
+    todo_hint_weight: float = 0.05  # of a to-do
     fact_weight: float = 0.0  # of a fact
     time_weight: float = 0.20  # of the time that the question names: what its age takes from it
     type_weight_on_searched: bool = True  # type weight is added to "relevance" too
@@ -259,7 +259,7 @@ class BudgetPolicy(Group):
 
     constraint: int | None = 5  # constraints
     preference: int | None = 5  # preferences
-    todo_hint: int | None = 3  # plans
+    todo_hint: int | None = 3  # to-dos
     fact: int | None = 5  # facts
     total: int | None = 18  # of all kinds
     user: int | None = None  # of user memories

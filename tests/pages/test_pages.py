@@ -12,11 +12,14 @@ import jwt
 import pytest
 
 from perdure import Message, Scope
+from perdure.cli.chinese import ZH
+from perdure.cli.names import KINDS
 from perdure.pages import page as shared
 from perdure.pages.charts import stacked
-from perdure.pages.words import WORDS
+from perdure.pages.words import WORDS, say
+from perdure.prompts.words import WORDS as RENDERED
 from perdure.settings import Secret
-from perdure.types import Permission
+from perdure.types import Kind, Permission
 
 TEMPLATES = Path(shared.__file__).parent / "templates"
 ME = Scope(user="me")
@@ -392,3 +395,17 @@ def test_a_dead_job_is_tried_again_or_dropped_by_whoever_may(admin):
     assert f'id="job-{job}"' in pages.get("/pages/operations").text
     assert pages.send_form(f"operations/{job}", {"do": "drop"}).status_code == 200
     assert f"job {job}, extract" not in pages.get("/pages/operations").text
+
+
+@pytest.mark.spec("2", "7")
+@pytest.mark.parametrize("kind", Kind)
+def test_a_kind_has_one_word_on_pages_on_the_command_line_and_in_answers(kind):
+    english, chinese = say("en", f"kind_{kind}"), say("zh", f"kind_{kind}")
+    assert english.lower() == KINDS[kind]
+    assert chinese == ZH[KINDS[kind]]
+    assert (f"[{english.lower()}]", f"[{chinese}]") == (
+        RENDERED["en"].labels[kind], RENDERED["zh"].labels[kind],
+    )  # fmt: skip
+    limit = say("en", f"budget_{kind}"), say("zh", f"budget_{kind}")
+    assert limit[0].startswith(english)
+    assert chinese in limit[1]

@@ -37,6 +37,8 @@ def held(file):
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
         assert process.stdout.readline() == "held\n"
         yield
         process.stdin.close()

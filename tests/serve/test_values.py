@@ -104,4 +104,4 @@ def test_a_line_of_an_import_is_told_in_chinese_with_its_number_and_field(api):
         content=json.dumps(bad),
         headers={"Accept-Language": "zh", "Content-Type": "application/x-ndjson"},
     ).json()
-    assert refused["detail"].startswith("line 1, kind: 请求无法按现状完成。可用的有：preference、")
+    assert refused["detail"].startswith("第 1 行，kind: 请求无法按现状完成。可用的有：preference、")

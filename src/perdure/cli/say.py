@@ -99,7 +99,7 @@ def failed(error: PerdureError) -> None:
 def in_short(error: PerdureError) -> str:
     """Where and what is wrong; the sentence of its class only where there is no detail."""
     said = error.detail.said(language()) or error.sentence(language())
-    return error.placed(said)
+    return error.placed(said, language())
 
 
 class Writable(Protocol):

@@ -10,9 +10,11 @@ from typing import Any
 
 from perdure.details.chinese import ZH
 from perdure.details.elsewhere import ELSEWHERE
+from perdure.details.places import PLACES
 from perdure.details.values import OF_VALUES
 
 _PLACE = re.compile(r"\\{(\w+)(?::,)?\\}")  # a placeholder in an escaped template
+_NUMBER = "number"  # a placeholder in which nothing but a number stands
 _CHINESE: Mapping[str, str] = {**ELSEWHERE, **ZH}
 
 
@@ -89,7 +91,16 @@ def translated(said: str, chinese: Mapping[str, str] = _CHINESE) -> str:
 @cache
 def _pattern(template: str) -> re.Pattern[str]:
     """What the sentences of a template look like."""
-    return re.compile(_PLACE.sub(r"(?P<\1>.+)", re.escape(template)), re.DOTALL)
+
+    def shape(found: re.Match[str]) -> str:
+        return f"(?P<{found[1]}>{r'[0-9,]+' if found[1] == _NUMBER else '.+'})"
+
+    return re.compile(_PLACE.sub(shape, re.escape(template)), re.DOTALL)
+
+
+def located(place: str, language: str) -> str:
+    """A field, a line or a source in the reader's language; names stay as they are."""
+    return translated(place, PLACES) if is_chinese(language) else place
 
 
 def foreign(said: str | None) -> Detail:

@@ -126,7 +126,7 @@ RUNNING: Mapping[str, tuple[str, str]] = {
     "render_form": ("Form of the text", "文本形式"),
     "budget_constraint": ("Constraints in one answer", "单次回答的约束数"),
     "budget_preference": ("Preferences in one answer", "单次回答的偏好数"),
-    "budget_todo_hint": ("Plans in one answer", "单次回答的计划数"),
+    "budget_todo_hint": ("To-dos in one answer", "单次回答的待办数"),
     "budget_fact": ("Facts in one answer", "单次回答的事实数"),
     # audit
     "audit_says": (

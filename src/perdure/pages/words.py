@@ -95,7 +95,7 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "kind_preference": ("Preference", "偏好"),
     "kind_constraint": ("Constraint", "约束"),
     "kind_fact": ("Fact", "事实"),
-    "kind_todo_hint": ("Plan", "计划"),
+    "kind_todo_hint": ("To-do", "待办"),
     "source_auto": ("Automatic", "自动"),
     "source_manual": ("Manual", "手动"),
     "source_consolidated": ("Merged", "合并"),

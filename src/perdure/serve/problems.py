@@ -110,7 +110,7 @@ def of_error(error: PerdureError, status: int, language: text.Language) -> JSONR
         status,
         error.code,
         error.sentence(language),
-        error.placed(outside(error, status, language)),
+        error.placed(outside(error, status, language), language),
         field=error.field,
         headers=headers,
         more=more,
