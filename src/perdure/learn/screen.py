@@ -128,23 +128,44 @@ def _unsupported(
     return Reason.INJECTED if echo else Reason.UNSUPPORTED
 
 
-def rewording_fits(content: str, sources: Sequence[str], policy: Policy) -> bool:
-    """May a memory be worded so? It says nothing that its sources do not, and no secret or order.
+def reworded(
+    candidate: Candidate,
+    content: str,
+    sources: Sequence[str],
+    preferences: Preferences,
+    policy: Policy,
+) -> Candidate | None:
+    """The candidate in the words of the memory that it changes; None if they may not be stored.
 
     Args:
+        candidate: the new statement, as it passed the screen.
         content: the whole new text, as a model proposed it.
-        sources: the memory as it was, the new statement, and what was said.
-        policy: how long a memory may be.
+        sources: the memory as it was, whose delicate matters may stay; the new statement, and what
+            was said.
+        preferences: the user's switches.
+        policy: how long a memory may be, and what is refused.
     """
     limit = min(policy.learn.item_chars, policy.item.content_chars)
-    return (
+    secrets = secret.values(sources)
+    new = _marked(replace(candidate, content=content), secrets, policy.screen)
+    reason = _objection(new, secrets, preferences, policy.screen)
+    fits = (
         text.graphemes(text.normalise(content, "space")) <= limit
         and not secret.has_secret(content)
-        and not secret.repeats(content, secret.values(sources))
+        and not secret.repeats(content, secrets)
         and not poses_as_order(content)
         and support.supported(content, sources)
         and not beyond(content, sources).names
+        and (
+            reason is None or (reason is Reason.SENSITIVE_NOT_LEARNT and _told(content, sources[0]))
+        )
     )
+    return new if fits else None
+
+
+def _told(content: str, row: str) -> bool:
+    """Does it speak of no delicate matter but those of a row that is stored?"""
+    return is_sensitive(content) and _matters(content) <= _matters(row)
 
 
 def _misdated(candidate: Candidate, around: list[str], year: int) -> Reason | None:
@@ -205,7 +226,12 @@ def is_sensitive(said: str) -> bool:
 
     Plain words only: what the model calls sensitive comes on top of it.
     """
-    return _DELICATE.search(text.normalise(said)) is not None
+    return bool(_matters(said))
+
+
+def _matters(said: str) -> set[str]:
+    """The words that make it so."""
+    return {match.group() for match in _DELICATE.finditer(text.normalise(said))}
 
 
 _DELICATE = re.compile(

@@ -198,7 +198,7 @@ class Learner:
             meter=self.meter,
             ask=self._ask(reading, policy),
             reading=reading,
-            words=Words(said=by_user, around=around, heard=heard),
+            words=Words(by_user, around, heard, reading.preferences),
             policy=policy,
         )
 

@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from perdure.learn import polarity, voice
 from perdure.learn.decide import Compared, Proposed
 from perdure.learn.details import beyond, loses
-from perdure.learn.screen import rewording_fits
+from perdure.learn.screen import reworded
 from perdure.learn.shown import Numbering
 from perdure.policy import Policy
-from perdure.types import Action, Candidate, Decision, MemoryItem, Reason, Refused
+from perdure.types import (
+    Action,
+    Candidate,
+    Decision,
+    MemoryItem,
+    Preferences,
+    Reason,
+    Refused,
+)
 
 _ANSWERS = frozenset({Action.ADD, Action.UPDATE, Action.NONE})
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What the turn said, as decisions are weighed by it."""
+    """What the turn said, and what its user lets be stored, as decisions are weighed by it."""
 
     said: tuple[str, ...]
     """The user's words."""
     around: tuple[str, ...]
     """Every line that explains them."""
     heard: tuple[voice.Clause, ...]
+    preferences: Preferences = field(default_factory=Preferences)
+    """The user's switches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,22 +111,20 @@ def _stored(
         if not polarity.opposed(candidate.content, row.content):
             return plain
         return replace(plain, action=Action.UPDATE)  # "no longer likes" is not known from "likes"
-    content = _rewording(candidate, proposed.content, row, words, policy)
-    if loses(row.content, content, words.said, policy.decide.detail_slack):
+    new = _rewording(candidate, proposed.content, row, words, policy)
+    if loses(row.content, new.content, words.said, policy.decide.detail_slack):
         known = not beyond(candidate.content, [row.content]).words
         again = known and not polarity.flips(candidate.content, row.content)
         return replace(plain, action=Action.TOUCH if again else Action.ADD)
-    return replace(plain, candidate=replace(candidate, content=content))
+    return replace(plain, candidate=new)
 
 
 def _rewording(
     candidate: Candidate, content: str, row: MemoryItem, words: Words, policy: Policy
-) -> str:
-    """The whole new text that was proposed, or where it does not hold the candidate's own."""
+) -> Candidate:
+    """The candidate in the whole new text that was proposed; in its own where that may not be."""
+    if not content or polarity.opposed(content, candidate.content):
+        return candidate
     sources = (row.content, candidate.content, *words.said, *words.around)
-    holds = (
-        content
-        and rewording_fits(content, sources, policy)
-        and not polarity.opposed(content, candidate.content)
-    )
-    return content if holds else candidate.content
+    new = reworded(candidate, content, sources, words.preferences, policy)
+    return new or candidate
