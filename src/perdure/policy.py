@@ -111,7 +111,7 @@ class DecidePolicy(Group):
     detail_slack: int = 1  # words that an update may lose beyond those that come in
     shown_tokens: int = 600  # of the comparison set (one_call), most recently updated first
     shown_nearest: int = 8  # memories in it where vectors tell which are nearest
-    dismissed_shown: int = 30  # of the refused statements, most recent first
+    dismissed_tokens: int = 600  # of the refused statements, most recent first (one_call, exact)
     like_dismissed: float = 0.93  # as relevant as this to a dismissed statement is refused
     like_deleted: float = 0.5  # of an older statement's words in a deleted one: refused, too
     guard_dismissed: bool = True  # that guard, in code; off where wording alone decides

@@ -24,7 +24,7 @@ class Near:
 
     candidate: Candidate
     neighbours: tuple[MemoryItem, ...] = ()
-    """Active memories of its level that the scope sees."""
+    """Active memories of its level that the scope sees, none of them in quarantine."""
     dismissed: tuple[MemoryItem, ...] = ()
     like_dismissed: bool = False
     """It says what its user refused, in other words."""
@@ -89,13 +89,14 @@ def near(
     close = [(row, share) for row, share in found if share >= policy.neighbour_floor]
     dismissed = [(row, share) for row, share in close if row.status is Status.DISMISSED]
     level = level_of(candidate, scope)
-    active = [row for row, _ in close if row.status is Status.ACTIVE and row.level is level]
+    shown = [row for row, _ in close if not row.suspicious]
+    active = [row for row in shown if row.status is Status.ACTIVE and row.level is level]
     if replaced is not None:
         active = [replaced, *(row for row in active if row.id != replaced.id)]
     return Near(
         candidate=candidate,
         neighbours=tuple(active[: policy.neighbours]),
-        dismissed=tuple(row for row, _ in dismissed[: policy.neighbours]),
+        dismissed=tuple(row for row, _ in dismissed if not row.suspicious)[: policy.neighbours],
         like_dismissed=policy.guard_dismissed
         and any(_like(candidate.content, row.content, share, policy) for row, share in dismissed),
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from perdure.errors import Rejected, Unavailable
 from perdure.learn.extract import heard, shortened
-from perdure.learn.shown import Numbering, comparison
+from perdure.learn.shown import Numbering, comparison, within
 from perdure.policy import Policy
 from perdure.ports import Corpus, ItemFilter, Transaction, VectorIndex
 from perdure.types import (
@@ -34,7 +34,7 @@ class Reading:
     context: tuple[Utterance, ...]
     preferences: Preferences
     active: tuple[MemoryItem, ...] = ()
-    """What the scope sees, newest first."""
+    """What the scope sees, newest first; quarantined rows are compared with nothing."""
     shown: Numbering[MemoryItem] = field(default_factory=Numbering)
     """What of it a model is shown."""
     dismissed: tuple[str, ...] = ()
@@ -100,7 +100,7 @@ def read_known(
         policy: what a call is shown.
         compares: the call that extracts compares, too, and will be shown some of it.
     """
-    active = tuple(tx.items.active(reading.scope))
+    active = tuple(row for row in tx.items.active(reading.scope) if not row.suspicious)
     if not compares:
         return replace(reading, active=active)
     many = len(active) > policy.decide.shown_nearest
@@ -177,9 +177,10 @@ def _context(
 
 
 def _dismissed(tx: Transaction, scope: Scope, policy: Policy) -> tuple[str, ...]:
-    """What the user does not want remembered, the latest first."""
-    if not policy.decide.dismissed_shown:
+    """What the user does not want remembered and this scope may see, the latest first."""
+    if not policy.decide.dismissed_tokens:
         return ()
     owner = Scope(namespace=scope.namespace, user=scope.user)
-    page = tx.items.page(owner, _DISMISSED, policy.decide.dismissed_shown)
-    return tuple(item.content for item in page.items)
+    rows = tx.items.every(owner, _DISMISSED)
+    seen = [row for row in rows if row.visible_in(scope) and not row.suspicious]
+    return tuple(row.content for row in within(seen, policy.decide.dismissed_tokens))
