@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from perdure import text
 from perdure.errors import Unavailable
 from perdure.learn import polarity, support
-from perdure.learn.basic.single import same_question
+from perdure.learn.basic.instead import same_question
 from perdure.learn.details import beyond
 from perdure.learn.shown import level_of
 from perdure.policy import DecidePolicy

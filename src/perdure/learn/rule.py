@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from perdure import text
+from perdure.learn.basic.instead import told_already
 from perdure.learn.basic.outdated import outdated
 from perdure.learn.shown import Numbering
 from perdure.policy import Policy
@@ -34,7 +35,9 @@ def decide_by_rule(
     past = [one for n, one in enumerate(candidates) if _taken_back(one, candidates[n + 1 :])]
     machine = [row for row in active if row.machine_written]
     gone = {one: outdated(one, machine) for one in candidates if one not in past}
-    shown = Numbering(tuple({row.id: row for rows in gone.values() for row in rows}.values()))
+    told = {one: row for one in gone if (row := told_already(one, active)) is not None}
+    rows_shown = [*(row for rows in gone.values() for row in rows), *told.values()]
+    shown = Numbering(tuple({row.id: row for row in rows_shown}.values()))
     stored = {text.normalise(row.content, policy.item.normalisation) for row in active}
     decisions: list[Decision] = []
     done: set[str] = set()
@@ -42,7 +45,11 @@ def decide_by_rule(
         left = [row for row in rows if row.id not in done]
         done |= {row.id for row in left}
         known = text.normalise(candidate.content, policy.item.normalisation) in stored
-        decisions += _decisions(candidate, left, shown, known=known, policy=policy)
+        if candidate in told and not known and not left:
+            place = shown.rows.index(told[candidate]) + 1
+            decisions.append(Decision(action=Action.TOUCH, candidate=candidate, reference=place))
+        else:
+            decisions += _decisions(candidate, left, shown, known=known, policy=policy)
     refused = tuple(Refused(candidate=one, reason=Reason.PASSING) for one in past)
     return Ruled(tuple(decisions), refused, shown)
 

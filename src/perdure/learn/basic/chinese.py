@@ -16,6 +16,10 @@ _re = VOCABULARY.exact
 
 # ── from a sentence to clauses ───────────────────────────────────────────────────────────────────
 
+# 另外，我在面包店上班: beside what was said before, not instead of it.
+FURTHER = _re(
+    r"(?<![^\s，,。；;])(另外|此外|除此之外|除此以外|同时)[，,]?\s*(?P<who>{SELF})(?=(住|[家]?在|做|当|坐|骑|兼))"
+)
 OPENER = _re(
     r"^[\s，,。.！!、：:～~\"“]*({OPENER}[呀啊哦吧呢]?([\s，,。.！!、：:～~]+|(?=请|我))|{JOINT})*"
 )
@@ -40,14 +44,19 @@ OWN_SUBJECT = _re(
 STANDS_ALONE = _re(rf"{OWN_SUBJECT.pattern}|{{SELF}}|吧[。！!]?$")
 # The subject that a clause hands on: 我, 我爸妈, 这个项目.
 SUBJECT = _re(
-    r"^({LEAD})?(?P<who>({SELF}(这个|的)?|这个|本|该)[^，我]{0,5}?{PROJECT}|{SELF}(家?的?{KIN})?)"
+    r"^({LEAD})?(?P<who>({SELF}(这个|的)?|这个|本|该)[^，我]{0,5}?{PROJECT}"
+    r"|{SELF}(家?的?({ANOTHER}|{WHICH})?{KIN}|家{BY_AGE})?)"
 )
+# 我大儿子9岁，小儿子5岁; not 我有个同事，大儿子9岁.
+MY_CHILD = _re(r"^({SELF}|{SELF}(家?的?{WHICH}{KIN}|家{BY_AGE}))$")
+NEXT_CHILD = _re(r"^({WHICH}{KIN}|{BY_AGE})")
+OF_ANOTHER = _re(r"{STRANGER}|{PRONOUN}")
 SELF = _re(r"{SELF}")
 
 
 def clauses(sentence: str) -> list[Clause]:
     """The clauses of one sentence; one without a subject has the subject of the clause before."""
-    text, explicit = _asked(sentence.strip())
+    text, explicit = _asked(FURTHER.sub(r"\g<who>另外", sentence.strip()))
     reason = first_reason(text, OF_SENTENCE)
     parts = [part for part in BOUNDARY.split(text) if part and part.strip()]
     if reason is None and text.endswith(("?", "？")) and not (parts and ASKS.search(parts[-1])):
@@ -61,6 +70,8 @@ def clauses(sentence: str) -> list[Clause]:
             continue
         if subject and GOES_ON.match(said) and not ASKS.search(said):
             said = f"{found.pop().text}，{said}"
+        elif MY_CHILD.match(subject) and NEXT_CHILD.match(said):
+            said = said if OF_ANOTHER.search(found[-1].text) else f"我家{said}"
         elif subject and not STANDS_ALONE.search(said):
             said = subject + said
         who = SUBJECT.match(said)

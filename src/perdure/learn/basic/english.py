@@ -46,6 +46,15 @@ WRITTEN_OUT = (
     (_re(r"\bwanna\b"), "want to"),
     (_re(r"\blet's\b"), "let us"),
     (_re(r"\b(?P<it>name|here|there|that|it|he|she|what|where|who|how)'s\b"), r"\g<it> is"),
+    # "besides that, I work at a bakery": beside what was said before, not instead of it
+    (
+        _re(
+            r"(^|(?<=\b(and|but) )|(?<=, ))"
+            r"(also|plus|besides( that| this)?|in addition( to (that|this|it))?|on top of (that|it)"
+            r"|apart from that|on the side),? (?P<who>I|we) (?P<verb>work|live|commute)\b"
+        ),
+        r"\g<who> also \g<verb>",
+    ),
     # "my name is not Bob, it is Bo"
     (_re(r"\bis not (?P<no>[^,]+), (it is|but) (?P<yes>.+?)[.!]*$"), r"is \g<yes>, not \g<no>"),
     # "my wife's from Osaka", but not "my wife's car"

@@ -9,9 +9,9 @@ from perdure.learn.basic.dates import Dated, Tense, resolve
 from perdure.learn.basic.english_days import ENGLISH_DAYS, MONTHS
 from perdure.learn.basic.english_orders import ordered
 from perdure.learn.basic.english_wording import (
-    CLOSER,
     as_i,
     as_sentence,
+    bare,
     first_person,
     of_team,
     third_person,
@@ -60,6 +60,9 @@ RULES = (
     _says(Kind.FACT, r"am (\d{1,3}( years old)?(?!\s*[\w%])|(?-i:\p{Lu}\p{Ll})[\w-]+)"),
     # "have two kids", "have no car", "have asthma"
     _says(Kind.FACT, r"(do not )?have ({NUMBER} {LASTS}|\w*\s*{ILLNESS}\b)"),
+    # "have a second job at a bakery", "have another son who is nine"
+    _says(Kind.FACT, r"have (an?|another) ([\w-]+ ){0,2}?(job|gig|side business)\b"),
+    _says(Kind.FACT, r"have another ([\w-]+ )?{KIN}\b"),
     # "have lived here since May", "have been learning Dutch for a year"
     _says(
         Kind.FACT,
@@ -112,7 +115,7 @@ WHEN_FIRST = _re(
 SELF = _re(r"^(I|we) (?P<said>.+)$")
 # "my wife", "our dog Biscuit", "my sister and her kids"
 MINE = _re(
-    r"^(my|our) (?P<who>([\w-]+ ){0,2}?{KIN}( (?-i:\p{Lu})\w+| and \w+( \w+)?)?)"
+    r"^(my|our) (?P<who>([\w-]+ ){0,2}?{KIN}(?! {KIN}\b)( (?-i:\p{Lu})\w+| and \w+( \w+)?)?)"
     r" (?P<said>({ADVERB} )*\w+\b.*)$"
 )
 THINGS = (
@@ -148,7 +151,7 @@ RULE_OF_WORK = _re(r"\b(never|always|must|only|do not|does not|cannot|not allowe
 
 def statement(clause: str, today: date) -> Statement | None:
     """What the clause says of the person or the project, or None."""
-    text = CLOSER.sub("", clause)
+    text = bare(clause)
     if first := WHEN_FIRST.match(text):
         text = f"{text[first.end() :]} {first['when']}"
     if any(pattern.search(text) for pattern in POINTS_AWAY):

@@ -9,6 +9,13 @@ from perdure.learn.basic.rules import Vocabulary
 
 _re = Vocabulary(english_words, english_frames).any_case
 
+# "I work at a bakery too", "my favourite colour is green as well": one more, beside the first.
+FURTHER = _re(
+    r"^(?P<who>(I|we|(my|our) [^,]+?)"
+    r" (?=(works?|lives?|commutes?|(am|is|are) (based|living|working))\b)"
+    r"|(my|our) ([\w-]+ )?favou?rite [\w -]{1,30}? (is|are) )"
+    r"(?P<said>[^,]+?),? (too|as well|on top of that|in addition)[\s.!]*$"
+)
 # What trails after a statement: "thanks", "by the way".
 CLOSER = _re(r"([\s,]+{CLOSER}|[\s.,;:!?…–—-])+$")
 OURS = _re(r"^(our|my|this) (?=\w)")
@@ -38,6 +45,11 @@ VERB = _re(r"^(?P<before>(({ADVERB}|never|no longer|only) )*)(?P<verb>[\w'-]+)(?
 
 # "are" after "we" and its adverbs.
 ARE = _re(r"(?<=^({ADVERB} )*)are\b")
+
+
+def bare(clause: str) -> str:
+    """Without what trails after it; "I work at a bakery too" as "I also work at a bakery"."""
+    return str(CLOSER.sub("", FURTHER.sub(r"\g<who>also \g<said>", clause)))
 
 
 def third_person(said: str) -> str:

@@ -8,12 +8,18 @@ from perdure.learn.basic.rules import words
 
 # Family and animals: what is said of them is part of the person's life.
 KIN = words("""
-    wife, husband, partner, spouse, fiance, fiancee, fiancé, fiancée, girlfriend, boyfriend,
-    kid(s), child, children, son(s), daughter(s), baby, toddler, mum, mom, mother, dad, father,
-    parents, sister(s), brother(s), sibling(s), twin(s), grandma, grandpa, grandmother,
-    grandfather, grandparents, grandson, granddaughter, grandkids, aunt, uncle, cousin(s), niece,
-    nephew, family, mother-in-law, father-in-law, brother-in-law, sister-in-law, in-laws, cat(s),
-    dog(s), puppy, puppies, kitten(s), rabbit(s), parrot(s), horse(s), hamster(s), tortoise
+    wife, husband, partner, spouse, fiance, fiancee, fiancé, fiancée, girlfriend, boyfriend, kid(s),
+    child, children, son(s), daughter(s), baby, toddler, mum, mom, mother, dad, father, parents,
+    sister(s), brother(s), sibling(s), twin(s), grandma, grandpa, grandmother, grandfather,
+    grandparents, grandson, granddaughter, grandkids, aunt, uncle, cousin(s), niece, nephew,
+    stepson(s), stepdaughter(s), stepmother, stepmum, stepmom, stepfather, stepdad, stepbrother(s),
+    stepsister(s), half-brother(s), half-sister(s), family, mother-in-law, father-in-law,
+    brother-in-law, sister-in-law, in-laws, cat(s), dog(s), puppy, puppies, kitten(s), rabbit(s),
+    parrot(s), horse(s), hamster(s), tortoise
+""")
+# Which of several it is.
+WHICH = words("""
+    older, younger, elder, eldest, oldest, youngest, little, big, middle, twin, first, second, third
 """)
 # Everybody else: what is said of them is not about the person.
 STRANGER = words("""
@@ -63,7 +69,7 @@ ADVERB = words("""
     really, actually, absolutely, honestly, personally, mostly, mainly, usually, normally,
     generally, typically, always, often, sometimes, rarely, hardly, also, still, just, only, now,
     currently, already, both, much, strongly, definitely, recently, finally, kind of, sort of,
-    quite, particularly, especially, truly, first, all, basically
+    quite, particularly, especially, truly, first, all, basically, additionally, now also
 """)
 LIKE = words("""
     prefer, like, love, enjoy, adore, hate, dislike, detest, loathe, despise, cannot stand,
@@ -93,14 +99,14 @@ LIMIT = words("""
 """)
 # Verbs that tell something lasting when they stand in the present.
 LASTING = words("""
-    live, work, own, run, teach, study, speak, play, bake, cook, brew, grow, commute, cycle, drive,
-    ride, walk, swim, travel, volunteer, code, program, write, draw, paint, sing, dance, knit, sew,
-    collect, keep bees, keep chickens, keep hens, keep ducks, keep goats, keep rabbits, keep a,
-    breed, coach, manage, lead, maintain, use, wear, train, practise, practice, meditate, garden,
-    hike, climb, ski, surf, sail, row, fish, rent, share, smoke, drink, eat, sleep, belong to,
-    earn, save, invest in, celebrate, pray, suffer from, struggle with, come from, identify as,
-    specialise, specialize, freelance, spend, prefer, like, love, enjoy, hate, dislike, rely on,
-    go by, look after, take care of, get around, wake up, get up, go to bed
+    live, work, moonlight, own, run, teach, study, speak, play, bake, cook, brew, grow, commute,
+    cycle, drive, ride, walk, swim, travel, volunteer, code, program, write, draw, paint, sing,
+    dance, knit, sew, collect, keep bees, keep chickens, keep hens, keep ducks, keep goats,
+    keep rabbits, keep a, breed, coach, manage, lead, maintain, use, wear, train, practise,
+    practice, meditate, garden, hike, climb, ski, surf, sail, row, fish, rent, share, smoke, drink,
+    eat, sleep, belong to, earn, save, invest in, celebrate, pray, suffer from, struggle with,
+    come from, identify as, specialise, specialize, freelance, spend, prefer, like, love, enjoy,
+    hate, dislike, rely on, go by, look after, take care of, get around, wake up, get up, go to bed
 """)
 # Of those the ones that say enough alone.
 ALONE = words("""
@@ -156,16 +162,18 @@ EVENT = words("""
     grew up, was diagnosed, been diagnosed, got married, got engaged, got divorced, got promoted,
     got laid off, got fired, got a … job, got a … dog, got a … cat, got a … puppy, got a … car,
     got a … bike, left my job, left the company, left school, left university, started a,
-    started an, started my, started at, started as, started with, started working,
-    started learning, started studying, started using, started running, started playing,
-    started taking, began working, began learning, began studying, changed my name, changed my job,
+    started an, started my, started at, started as, started with, started working, started learning,
+    started studying, started using, started running, started playing, started taking,
+    began working, began learning, began studying, changed my name, changed my job,
     changed my number, changed my address, changed jobs, changed schools, stopped eating,
-    stopped drinking, stopped smoking, stopped using, stopped taking, passed my,
-    finished my degree, finished my phd, finished my studies, finished my training, opened a,
-    opened my, opened our, sold my, sold our, broke up, bought a … house, bought a … flat,
-    bought a … apartment, bought a … home, bought a … car, bought a … van, bought a … boat,
-    bought a … bike, bought a … piano, bought a … place, had a … baby, had a … son,
-    had a … daughter, had twins, flew to, travelled to, traveled to
+    stopped drinking, stopped smoking, stopped using, stopped taking, passed my, finished my degree,
+    finished my phd, finished my studies, finished my training, opened a, opened my, opened our,
+    sold my, sold our, broke up, bought a … house, bought a … flat, bought a … apartment,
+    bought a … home, bought a … car, bought a … van, bought a … boat, bought a … bike,
+    bought a … piano, bought a … place, had a … baby, had a … son, had a … daughter, had twins,
+    flew to, travelled to, traveled to, turned 1*, turned 2*, turned 3*, turned 4*, turned 5*,
+    turned 6*, turned 7*, turned 8*, turned 9*, turned two, turned three, turned four, turned five,
+    turned six, turned seven, turned eight, turned nine, turned ten, turned eleven, turned twelve
 """)
 # What people plan without naming a day.
 GOAL = words("""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from perdure import text
 from perdure.learn.basic import chinese_claims, english_claims
 from perdure.learn.basic.claims import Claim, contrary
-from perdure.learn.basic.single import Known, Stated, same_question
+from perdure.learn.basic.instead import Known, Stated, same_question
 from perdure.types import Kind
 
 _CHOICES = (*english_claims.CHOICES, *chinese_claims.CHOICES)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from dataclasses import dataclass, field
 
 from perdure import text
 from perdure.learn.basic import english_words
 from perdure.learn.basic.subject import subject
-from perdure.types import Kind, Level
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +17,10 @@ class Answer:
 
     topic: str
     value: str
+    who: str = field(default="", compare=False)
+    """Of the family; empty: the user."""
+    sort: str = field(default="", compare=False)
+    """The topic, whoever it is about."""
 
 
 _NUMBER = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
@@ -28,16 +30,22 @@ _NO_PLACE = r"""(?:linux|windows|mac\w*|ios|iphone|android|python|java\w*|rust|g
     |react|vue|kubernetes|docker|aws|azure|gcp|postgres\w*|mysql|mariadb|git\w*|slack|teams|notion|emacs
     |n?e?o?vim|marketing|sales|engineering|product|support|\w+day|chrome|firefox|gmail|outlook)"""
 """What one moves to without moving house."""
+_NAME = r"(?-i:[^\W\d_a-z])(?:(?!\ with\ )[^,;])*?"
+_ABOUT = r"(?:(?:the|an?)\ (?:[\w-]+\ ){0,3}?(?:of|in)\ )?"
+_BESIDE = r"""(?:,\ (?:right|just|near|close|next|by|not\ far|opposite|outside|beside|above|on\ the
+    |in\ the|at\ the|in\ an?|an?\ \w+\ from|(?:\w+\ )?minutes)\b[^;]*?)?"""
+"""A place by its name, in what it is ("the east of"), and what it is beside."""
 _OF_ANYBODY = (
-    # "lives in Oslo", "has moved to Bergen in October 2026"; not "moved to a new job"
+    # "lives in Oslo", "lives in Kreuzberg, Berlin", "lives in a flat in Bergen, near the harbour",
+    # "has moved to Bergen in October 2026"; not "moved to a new job"
     (
         "home",
         rf"""(?:lives?\ in|(?:is|are)\ (?:based|living)\ in
-        |(?:has\ |have\ )?(?:moved|relocated)\ to)
-        \ (?!{_NO_PLACE}\b)(?P<value>(?-i:[^\W\d_a-z])(?:(?!\ with\ )[^,;])*?)
+        |(?:has\ |have\ )?(?:moved|relocated)\ (?:from\ [^,;]+?\ )?to)
+        \ (?!{_NO_PLACE}\b)(?P<value>{_ABOUT}{_NAME}(?:,\ {_ABOUT}{_NAME})*?{_BESIDE})
         (?:\ from\ [^,;]+?)?{_WHEN}""",
     ),
-    ("age", rf"(?:is|turned)\ (?P<value>\d{{1,3}}|{_NUMBER})(?:\ years\ old)?(?:\ now)?"),
+    ("age", rf"(?:is|turned)\ (?P<value>\d{{1,3}}|{_NUMBER})(?:\ years\ old)?{_WHEN}"),
     # "works at Spotify now"; not "works at home", "works for a bank in the summer"
     (
         "work",
@@ -68,15 +76,16 @@ _OF_ANYBODY = (
     # 住在杭州, 现在住在成都, 2026年10月搬到了成都, 在成都定居了; not 搬到楼上了
     (
         "home",
-        r"""(?:\d{4}年(?:\d{1,2}月)?(?:\d{1,2}日)?)?(?:现在|目前|刚)?(?:(?:家|住)在|搬[到去]了?)
-        (?P<value>(?![楼家新老公隔这那])[^，,。；房楼层旁附]{2,12}?(?<![家部组]))了?""",
+        r"""(?:\d{4}年(?:\d{1,2}月)?(?:\d{1,2}日)?)?(?:现在|目前|刚|仍然?|依然|一直)?(?:(?:家|住)在|搬[到去]了?)
+        (?P<value>(?![楼家新老公隔这那])[^，,。；房楼层旁附]{2,12}?(?<![家部组])
+        (?:，(?:离|就在|靠|紧挨)[^；]+?)?)了?""",
     ),
     ("home", r"在(?P<value>[^，,。；]{2,8})(?:定居|常住)了?"),
     ("age", r"(?:\d{4}年|今年|现在)?(?P<value>\d{1,3}|[一二三四五六七八九十两]{1,3})岁了?"),
     # 在谷歌上班; not 在家工作
     (
         "work",
-        r"""(?:现在|目前)?在(?P<value>(?![家外线那这国海])[^，,。；]{2,12}?
+        r"""(?:现在|目前|仍然?|依然|一直)?在(?P<value>(?![家外线那这国海])[^，,。；]{2,12}?
         (?<![前边旁部里上])(?<!行业|领域|方面)(?<!咖啡馆|咖啡厅|图书馆|办公室))(?:工作|上班|任职)了?""",
     ),
     # 坐地铁上班, 上班骑车
@@ -155,7 +164,7 @@ _LONG_AGO = re.compile(
     r"(?:moved|relocated)\ to\ .*\ in\ \d{4}|\d{4}年(?:现在|目前|刚)?搬.*", re.IGNORECASE
 )
 """A year without a month: what has just changed is told with its month, or with none."""
-_ALWAYS = frozenset({"home", "work", "profession", "commute"})
+ALWAYS = frozenset({"home", "work", "profession", "commute"})
 """Topics of which a person can have one answer in winter and another one in summer."""
 _FLOOR = re.compile(r"\bfloor\b|[\d一二三四五六七八九十]+[楼层]", re.IGNORECASE)
 _PLAIN = re.compile(r"[a-z][^A-Z0-9@\u4e00-\u9fff]*")
@@ -173,17 +182,25 @@ def _compiled(topics: Sequence[tuple[str, str]]) -> tuple[tuple[str, re.Pattern[
 _ANYBODY, _USER = _compiled(_OF_ANYBODY), _compiled(_OF_THE_USER)
 
 
+_FURTHER = re.compile(r"\b(?:also|additionally)\b", re.IGNORECASE)
+"""Beside another answer: a second job, a second home."""
+_NOW = re.compile(r"^(?:now|currently|still)\ ", re.IGNORECASE | re.VERBOSE)
+
+
 def answer(statement: str) -> Answer | None:
     """The topic of a statement and what it says on it, if there can be only one such answer."""
     who, said = subject(text.normalise(statement, "space").rstrip(".。!！ "))
+    said = _NOW.sub("", said)
+    if _FURTHER.search(said):
+        return None
     for topic, pattern in _ANYBODY if who else (*_ANYBODY, *_USER):
         if match := pattern.fullmatch(said):
             parts, value = match.groupdict(), match["value"]
-            if topic in _ALWAYS and (_PARTLY.search(said) or _LONG_AGO.fullmatch(said)):
+            if topic in ALWAYS and (_PARTLY.search(said) or _LONG_AGO.fullmatch(said)):
                 return None
             named = parts.get("topic") or topic
             sort = (who, named, parts.get("how") or "", _sort(topic, named, value))
-            return Answer(_name(sort), text.normalise(value))
+            return Answer(_name(sort), text.normalise(value), who=who, sort=topic)
     return None
 
 
@@ -204,35 +221,3 @@ def _sort(topic: str, named: str, value: str) -> str:
 
 def _name(parts: Sequence[str]) -> str:
     return re.sub(r"\W", "", "".join(parts).casefold())
-
-
-class Stated(Protocol):
-    """A statement, stored or new."""
-
-    @property
-    def content(self) -> str:
-        """Its words."""
-
-    @property
-    def level(self) -> Level:
-        """Whether it is the user's or a project's."""
-
-    @property
-    def kind(self) -> Kind:
-        """What kind of statement it is."""
-
-
-Known = TypeVar("Known", bound=Stated)
-
-
-def same_question(new: Stated, known: Sequence[Known]) -> Known | None:
-    """The one statement that answers the same question otherwise; None if there are several."""
-    wanted = answer(new.content)
-    if wanted is None:
-        return None
-    found = [(one, answer(one.content)) for one in known if one.level is new.level]
-    on_topic = [(one, old) for one, old in found if old is not None and old.topic == wanted.topic]
-    if len(on_topic) != 1:
-        return None
-    one, old = on_topic[0]
-    return one if old.value != wanted.value else None

@@ -9,12 +9,12 @@ from perdure.learn.basic import chinese_words, english_words
 from perdure.learn.basic.rules import Vocabulary
 
 _ENGLISH = Vocabulary(english_words).any_case(
-    r"^((my|our|their) )?(?P<who>((older|younger|elder|eldest|oldest|youngest|little|big|twin) )?"
-    r"(?!famil){KIN}) (?=(is|are|has|have|was|were|does|do|can|cannot|will|would|never|no longer"
-    r"|also|now|only|live|work|speak|eat|drink|\w+(?<![sS])s|\w+ed)\b)"
+    r"^((my|our|their) )?(?P<who>({WHICH} )?(?!famil){KIN}( (?-i:\p{Lu})\w+)?)"
+    r" (?=(is|are|has|have|was|were|does|do|can|cannot|will|would|never|no longer|also|now|only"
+    r"|live|work|speak|eat|drink|\w+(?<![sS])s|\w+ed)\b)"
 )
 _CHINESE = Vocabulary(chinese_words).exact(
-    r"^(我|咱)?们?家?里?的?(?P<who>(大|小|老|二)?{KIN})(?![的司棋])(?=\S)"
+    r"^(我|咱)?们?家?里?的?(?P<who>{WHICH}?{KIN}|{BY_AGE})(?![的司棋])(?=\S)"
 )
 
 
