@@ -288,7 +288,8 @@ class Memory:
             as_of: answer with what was believed then, as far as the history tells. What a person
                 has deleted or dismissed since is not said, whatever the time.
             explain: fill ``considered`` with the way of each memory that was considered, and
-                tell in ``dropped`` what no arm found; ``answer.table()`` prints it.
+                tell in ``dropped`` what no arm found, and what only a dismissal or a binding to
+                another place keeps from being said; ``answer.table()`` prints it.
 
         Returns:
             An answer; its text is empty when nothing matters or memory may not be read. A part

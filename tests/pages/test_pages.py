@@ -339,6 +339,21 @@ def test_what_reads_like_an_order_waits_until_it_is_accepted_or_refused(pages):
 # ── why ──────────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.spec("7", "4.6")
+def test_why_tells_its_person_what_was_dismissed_and_what_belongs_to_another_project(pages):
+    gone = pages.remember("Likes green tea in the office")
+    pages.memory.items.dismiss(ME, gone.id)
+    pages.memory.items.add(
+        ME.within(project="mao"), "Likes white tea in the office", level="project"
+    )
+
+    page = pages.send_form("why", {"query": "Which tea in the office?"})
+
+    assert sorted(texts(page)) == ["Likes green tea in the office", "Likes white tea in the office"]
+    assert "refused by the person" in page.text
+    assert "belongs elsewhere" in page.text
+
+
 @pytest.mark.spec("7")
 def test_why_tells_what_the_service_would_say_and_counts_no_use(pages):
     tea = pages.remember("Likes jasmine tea", kind="preference")

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from perdure import text
 from perdure.policy import ASSISTANT, TEAM
-from perdure.types import Considered, Kind, Place, Stage, Status
+from perdure.recall.sources import Sources
+from perdure.types import Considered, Kind, Place, Scope, Stage, Status
 from perdure.types.explained import table
 
 
@@ -106,6 +109,114 @@ def test_asked_why_an_answer_names_the_newest_memories_that_no_arm_found(world):
     assert "NOT_FOUND not found near this question" in answer.table()
     assert "检索" in answer.table("zh")
     assert "NOT_FOUND 检索时没有找到关联" in answer.table("zh")
+
+
+UNHURRIED = ASSISTANT.but(
+    search=ASSISTANT.search.but(deadline_ms=0, vector_ms=20_000, arm_ms=20_000)
+)
+WITHHELD = [
+    ("Where do I live, Oslo or Bergen?", "Lives in Oslo", "Lived in Bergen", "Drives a red car"),
+    ("我住在上海还是北京？", "住在上海", "以前住在北京", "开红色的车"),
+]
+
+
+def told_of(answer):
+    """Which memories stand in an explanation, by id, with stage and reason."""
+    return {one.item.id: (one.stage, one.reason) for one in answer.considered}
+
+
+@pytest.mark.spec("4.6")
+@pytest.mark.parametrize(("question", "refused", "elsewhere", "far"), WITHHELD)
+def test_asked_why_an_answer_tells_what_was_dismissed_or_belongs_elsewhere(
+    world, question, refused, elsewhere, far
+):
+    gone = world.knows(refused, status=Status.DISMISSED)
+    walled = world.knows(elsewhere, project="falcon", metadata={"x": "y"}, title=elsewhere)
+    both = world.knows(f"{elsewhere}!", project="falcon", status=Status.DISMISSED)
+    active = world.knows(far)
+    world.knows(f"{far}!", status=Status.DISMISSED)
+    world.knows(f"{far}!", project="falcon")
+    world.knows(f"{refused}!", status=Status.ARCHIVED)
+    world.knows(f"{refused}…", status=Status.DISMISSED, suspicious=True)
+    world.knows(refused, status=Status.DISMISSED, user="bo")
+    web = Scope(user="ann", project="web")
+
+    for where in (None, web):
+        answer = world.asks(question, where, policy=UNHURRIED, explain=True)
+        plain = world.asks(question, where, policy=UNHURRIED)
+
+        assert (answer.text, answer.kept, answer.degraded) == ("", (), ())
+        told = told_of(answer)
+        assert told.pop(active.id)[1] in ("LOW_SCORE", "NOT_FOUND")
+        assert told == {
+            gone.id: (Stage.GATE, "DISMISSED"),
+            walled.id: (Stage.GATE, "SCOPE"),
+            both.id: (Stage.GATE, "SCOPE"),
+        }
+        assert {one.item.id: one.reason for one in answer.dropped}.items() > {
+            (ref, reason) for ref, (_, reason) in told.items()
+        }
+        (refusal,) = [one for one in answer.considered if one.reason == "DISMISSED"]
+        assert refusal.item == gone
+        assert refusal.score.total > 0.5
+        assert {one.item.id for one in plain.dropped} <= {active.id}
+        assert (plain.considered, plain.text) == ((), "")
+        assert "withheld" not in plain.timings
+        assert refused in answer.table()
+        assert "SCOPE belongs elsewhere" in answer.table()
+        assert "SCOPE 不属于这里" in answer.table("zh")
+        for hidden in (elsewhere, "falcon"):  # not a word of it, and not where it belongs
+            assert hidden not in repr(answer)
+    inside = world.asks(
+        question, Scope(user="ann", project="falcon"), policy=UNHURRIED, explain=True
+    )
+    assert walled in [kept.item for kept in inside.kept]
+    assert told_of(inside)[both.id] == (Stage.GATE, "DISMISSED")
+
+
+@pytest.mark.spec("4.6", "4.1")
+def test_of_an_earlier_time_only_what_was_dismissed_by_then_is_told(world):
+    early = world.knows("Lives in Oslo", status=Status.DISMISSED, age=9)
+    world.knows("Lives near Oslo", status=Status.DISMISSED, age=1)
+
+    then = world.asks(
+        "Lives in Oslo?", policy=UNHURRIED, explain=True, as_of=world.at - timedelta(days=5)
+    )
+
+    assert told_of(then) == {early.id: (Stage.GATE, "DISMISSED")}
+
+
+@pytest.mark.spec("4.6", "4.7")
+def test_a_road_that_says_everything_tells_everything_that_is_withheld(world):
+    world.knows("said")
+    for number in range(4):
+        world.knows(f"refused {number}", status=Status.DISMISSED, age=number)
+    three = TEAM.but(search=TEAM.search.but(explained=3, deadline_ms=0))
+
+    answer = world.asks("", policy=three, explain=True)
+
+    assert world.said(answer) == ["said"]
+    assert world.reasons(answer) == {f"refused {number}": "DISMISSED" for number in range(3)}
+
+
+@pytest.mark.spec("4.10")
+def test_an_answer_stands_where_nobody_can_tell_what_is_withheld(world):
+    world.knows("Lives in Oslo")
+    world.knows("Lives near Oslo", status=Status.DISMISSED)
+
+    class Blind(Sources):
+        def dismissed(self, scope, as_of):
+            raise RuntimeError
+
+    known = world.recaller.sources
+    blind = Blind(
+        database=known.database, embedder=known.embedder, index=known.index, switches=known.switches
+    )
+    object.__setattr__(world.recaller, "sources", blind)
+    answer = world.asks("Lives in Oslo?", policy=UNHURRIED, explain=True)
+
+    assert world.said(answer) == ["Lives in Oslo"]
+    assert world.parts(answer) == [("withheld", "SEARCH_FAILED")]
 
 
 @pytest.mark.spec("4.1")

@@ -223,10 +223,13 @@ def test_a_part_that_fails_in_a_way_of_its_own_costs_only_that_part(
     for content in (one, two):
         world.knows(content, confidence=1.0)
     world.refit(**{broken: Broken(error)})
-    quoting = replace(ASSISTANT, budget=ASSISTANT.budget.but(episodes=1))
-    quoting = quoting.but(search=quoting.search.but(episodes=True))
+    unhurried = ASSISTANT.but(
+        search=ASSISTANT.search.but(deadline_ms=0, vector_ms=20_000, arm_ms=20_000, episodes=True),
+        rerank=ASSISTANT.rerank.but(timeout_ms=20_000),
+        budget=ASSISTANT.budget.but(episodes=1),
+    )
 
-    answer = world.asks(question, policy=quoting)
+    answer = world.asks(question, policy=unhurried)
 
     assert set(world.said(answer)) == {rule, one, two}
     part, reason = ("semantic", "SEARCH_FAILED")

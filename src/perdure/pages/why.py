@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from perdure.errors import NotFound
 from perdure.pages.asked import Person, Sent
 from perdure.pages.charts import stacked
 from perdure.pages.page import PageRoute, View, spoken
-from perdure.types import Answer, Considered, Stage
+from perdure.types import Answer, Considered, Reason, Stage
 from perdure.types.words import in_words
 
 routes = APIRouter(route_class=PageRoute)
@@ -53,6 +55,13 @@ def told(view: View, answer: Answer) -> dict[str, Any]:
     def bar(one: Considered) -> object:
         return None if one.score is None else stacked(one.score.terms, max(most, 1.0))
 
+    def words(one: Considered) -> str:
+        """What it says; of one that belongs elsewhere the answer does not tell, its owner may."""
+        if one.reason is Reason.SCOPE:
+            with suppress(NotFound):  # it is gone since
+                return view.memory.items.get(view.scope, one.item.id).content
+        return one.item.content
+
     def reason(one: Considered) -> str:
         return "" if one.reason is None else in_words(one.reason, tongue)
 
@@ -61,6 +70,7 @@ def told(view: View, answer: Answer) -> dict[str, Any]:
         "said": said,
         "out": out,
         "bar": bar,
+        "words": words,
         "reason": reason,
         "degraded": [(one.part, in_words(one.reason, tongue)) for one in answer.degraded],
     }

@@ -37,6 +37,7 @@ from perdure.recall.search import pinned, sightings
 from perdure.recall.shelf import Shelves
 from perdure.recall.sources import Sources
 from perdure.recall.topics import topics
+from perdure.recall.withheld import withheld
 from perdure.text import Language
 from perdure.types import (
     Answer,
@@ -129,7 +130,8 @@ class Recaller:
             at: now.
             mode: what memory may do in this conversation.
             as_of: answer with what was believed then; None: now.
-            explain: tell the way of each memory that was considered, and what no arm found.
+            explain: tell the way of each memory that was considered, and what was not: what no arm
+                found, was dismissed or is bound elsewhere.
             newer: reads the policy that holds now, which is then taken; the deadline is the old
                 one's.
 
@@ -218,6 +220,11 @@ class Recaller:
             Stage.MERGE: twins,
         }
         if explain:
+            look_behind = course.start(
+                "withheld", lambda: withheld(sources, query, owner, looked.vector)
+            )
+            shut = course.arm(look_behind, "withheld", ())
+            dropped[Stage.GATE] = (*gated.dropped, *shut)
             most = policy.search.explained
             dropped[Stage.SEARCH] = unfound(arms, ranked, owner.seen, most)
         return replace(

@@ -19,6 +19,8 @@ class Looked:
 
     hits: Hits
     said: Sequence[Found] = ()
+    vector: Vector | None = None
+    """Of the question, if it was searched with."""
 
 
 def look(
@@ -61,6 +63,7 @@ def look(
     return Looked(
         Hits(dense=meant.dense, words=words, vectors=meant.vectors),
         [one for one in said if one.score >= policy.episodes.floor],
+        near,
     )
 
 

@@ -10,9 +10,6 @@ from perdure.recall.merge import Sighting
 from perdure.recall.rank import Ranked
 from perdure.types import Considered, Dropped, ItemId, MemoryItem, Place, Reason, Stage
 
-_UNRANKED = (Stage.MERGE, Stage.SEARCH)
-"""Where the way of a memory ends before it has a rank."""
-
 
 def explained(
     arms: Mapping[str, Sequence[Sighting]],
@@ -21,7 +18,8 @@ def explained(
 ) -> tuple[Considered, ...]:
     """One entry for each memory, best first.
 
-    Rows that another one speaks for stand behind, then those that no arm found.
+    Behind stand those that may not be said here whatever their rank, those that another one
+    speaks for, and those that no arm found.
 
     Args:
         arms: what each arm found, its best first.
@@ -38,12 +36,13 @@ def explained(
             item=item,
             stage=stage,
             reason=why.reason if why is not None else None,
-            score=entry.score if entry is not None else None,
+            score=entry.score if entry is not None else why.score if why is not None else None,
             relevance=entry.relevance if entry is not None else 0.0,
             places=tuple(places.get(item.id, alone)),
         )
 
-    unranked = [one.item for end in _UNRANKED for one in dropped.get(end, ())]
+    placed = {entry.item.id for entry in ranked}
+    unranked = [one.item for some in dropped.values() for one in some if one.item.id not in placed]
     return (
         *(told(entry.item, entry, rank) for rank, entry in enumerate(ranked, start=1)),
         *map(told, unranked),

@@ -27,7 +27,16 @@ from perdure.recall.past import believed, postings
 from perdure.recall.question import Asked, Query
 from perdure.recall.search import best, by_words, fulltext, semantic
 from perdure.recall.shelf import Shelf, Shelves
-from perdure.types import Found, ItemId, MemoryItem, Preferences, Scope, Switches, Utterance
+from perdure.types import (
+    Found,
+    ItemId,
+    MemoryItem,
+    Preferences,
+    Scope,
+    Status,
+    Switches,
+    Utterance,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +95,14 @@ class Sources:
         past = believed(rows, history, as_of, policy.item.normalisation)
         shelf = Shelf.of(past.rows)
         return Owner(preferences, shelf, shelf.seen_in(scope), past.anew)
+
+    def dismissed(self, scope: Scope, as_of: datetime | None) -> list[MemoryItem]:
+        """The memories that the owner refused; of an earlier time those that stood so by then."""
+        everywhere = Scope(namespace=scope.namespace, user=scope.user)
+        refused = ItemFilter(statuses=(Status.DISMISSED,))
+        with self.database.read() as tx:
+            rows = tx.items.every(everywhere, refused)
+        return [row for row in rows if as_of is None or row.updated_at <= as_of]
 
     def vector(self, question: Asked, last_turn: float) -> Vector:
         """The vector to search with: the whole question, leaning to what was said last.
