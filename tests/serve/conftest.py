@@ -57,6 +57,12 @@ def started(stack, folder, *, key=None, url=None, **changes):
     return stack.enter_context(client)
 
 
+@pytest.fixture(scope="session")
+def behind_a_socket():
+    """Lets an app of one's own listen: ``with behind_a_socket(app) as address``."""
+    return listening
+
+
 @pytest.fixture
 def served(tmp_path):
     """Starts services: ``served(api_keys=...)`` gives a client that speaks to one."""

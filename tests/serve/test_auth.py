@@ -5,13 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 
+import httpx
 import jwt
 import pytest
 from starlette.requests import Request
 
 from perdure.errors import Forbidden, Misconfigured, Unauthenticated
-from perdure.serve.auth import Callers, check_listening
+from perdure.serve.auth import COOKIE, Callers, check_listening
 from perdure.settings import Secret, Settings
+from perdure.types import KeyRole
 
 SECRET = Secret("a secret of more than thirty-two characters")
 KEYS = (Secret("shop=key-of-shop"), Secret("lab=schlüssel"))
@@ -149,3 +151,52 @@ def test_a_key_without_a_namespace_or_a_short_secret_stops_the_start():
             Callers.of(Settings(api_keys=(written,)))
     with pytest.raises(Misconfigured):
         Callers.of(Settings(token_secret=Secret("short")))
+
+
+# ── the link of the first start ──────────────────────────────────────────────────────────────────
+
+
+def followed(api, key, **headers):
+    """A browser follows the link with this key; what it is told to keep."""
+    root = httpx.URL(api.base_url).copy_with(path="/")
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    reply = httpx.get(root, params={"token": key}, headers=sent, trust_env=False, timeout=20)
+    assert (reply.status_code, reply.headers["location"]) == (303, "docs")
+    return reply.headers.get("set-cookie")
+
+
+@pytest.mark.spec("7")
+def test_the_link_of_the_first_start_lets_its_reader_in(served):
+    api = served(token_secret=SECRET)
+    key = api.memory.parts.keys.create("default", "first start", KeyRole.ADMIN)[1]
+    for asked in ({}, {"sec_fetch_site": "none"}, {"sec_fetch_site": "same-origin"}):
+        for opens in (key, token()):
+            kept = followed(api, opens, **asked)
+            assert kept.startswith(f"{COOKIE}={opens};")
+            assert "HttpOnly" in kept
+            assert "SameSite=strict" in kept
+
+
+@pytest.mark.spec("7")
+def test_no_website_locks_a_person_out_or_lets_them_in_as_somebody_else(served):
+    api = served(token_secret=SECRET)
+    key, secret = api.memory.parts.keys.create("default", "first start", KeyRole.ADMIN)
+    for wrong in (
+        "bogus",
+        "",
+        "x\u00e4",
+        "\u6797",
+        "a b\r\n",
+        token(minutes=-1),
+        token(secret="y" * 40),
+    ):
+        assert followed(api, wrong) is None
+        assert followed(api, wrong, sec_fetch_site="cross-site") is None
+    for opens in (secret, token()):
+        for elsewhere in (
+            {"sec_fetch_site": "cross-site"}, {"sec_fetch_site": "same-site"},
+            {"origin": "https://evil.example"}, {"host": "evil.example"},
+        ):  # fmt: skip
+            assert followed(api, opens, **elsewhere) is None
+    api.memory.parts.keys.revoke("default", key.id)
+    assert followed(api, secret) is None

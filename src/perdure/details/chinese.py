@@ -22,6 +22,10 @@ ZH: Mapping[str, str] = {
     "Not valid TOML: {why}.": "不是有效的 TOML：{why}。",
     "This field is required.": "缺少此字段。",
     "There is no such field.": "没有这个字段。",
+    "This path takes no body.": "此路径不接受请求体。",
+    "It is not kept here: a repetition would happen again.": (
+        "此处不记录它：重复的请求会再次执行。"
+    ),
     "Unknown field.": "没有这个字段。",
     "Known are {known}.": "可用的有：{known}。",
     "Choose one of {known}.": "请从中选择：{known}。",

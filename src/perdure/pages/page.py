@@ -185,6 +185,9 @@ def own(request: Request) -> bool:
 class PageRoute(APIRoute):
     """A route whose reply is a page: its headers, its language, and its errors as people read."""
 
+    everywhere = frozenset({"lang"})
+    """Names in a query that any page takes."""
+
     def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
         """Around the route's own handler."""
         inside = super().get_route_handler()

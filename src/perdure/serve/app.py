@@ -34,7 +34,8 @@ from perdure.errors import (
 )
 from perdure.memory import Memory
 from perdure.serve import admin, context, frames, health, items, moving, problems, tidying
-from perdure.serve.auth import COOKIE, Callers, at_home
+from perdure.serve.auth import COOKIE, Callers, by_hand
+from perdure.serve.declared import BODY, KEY, NAMES
 from perdure.serve.frames import Frames
 from perdure.serve.guard import Guard
 from perdure.serve.health import Health
@@ -86,6 +87,7 @@ def create_app(memory: Memory | None, settings: Settings) -> FastAPI:
         version=version("perdure"),
         description=_DESCRIPTION,
         redoc_url=None,
+        dependencies=[NAMES],
     )
     app.state.home = "docs"
     app.state.replied = replied
@@ -96,9 +98,10 @@ def create_app(memory: Memory | None, settings: Settings) -> FastAPI:
     app.include_router(_door)
     app.include_router(health.routes)
     app.include_router(admin.figures)
-    api = APIRouter(prefix=PREFIX, responses=EVERYWHERE)
+    api = APIRouter(prefix=PREFIX, responses=EVERYWHERE, dependencies=[BODY])
     for room in (items, tidying, context, moving, frames, admin):
-        api.include_router(room.routes)
+        reads = room is context  # where it keeps no key it changes nothing
+        api.include_router(room.routes, dependencies=[] if reads else [KEY])
     api.include_router(health.routes, include_in_schema=False)
     app.include_router(api)
     app.add_middleware(Guard, answer=_on_the_way)
@@ -130,13 +133,25 @@ def status_of(error: type[PerdureError]) -> int:
 def opened(request: Request, token: Annotated[str | None, Query()] = None) -> Response:
     """Where the link of the first start leads: the browser keeps the key, and shows what there is.
 
-    That is the API, or the pages where they were put beside it.
+    That is the API, or the pages where they were put beside it. Another key would lock its reader
+    out or let them in as somebody else, so only one that opens something is kept, and no page
+    elsewhere can have it kept.
     """
     reply = RedirectResponse(request.app.state.home, status_code=303)
-    if token is not None and token.isascii() and token.isprintable() and at_home(request):
+    if token is not None and by_hand(request) and _opens(request.app.state.callers, token):
         secure = request.url.scheme == "https"
         reply.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=secure)
     return reply
+
+
+def _opens(callers: Callers, token: str) -> bool:
+    if not token.isascii() or not token.isprintable():
+        return False
+    try:
+        callers.known(token)
+    except Unauthenticated:
+        return False
+    return True
 
 
 # ── errors ───────────────────────────────────────────────────────────────────────────────────────

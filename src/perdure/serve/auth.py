@@ -26,6 +26,7 @@ from perdure.types import MAX_NAMESPACE, MAX_USER, MAY, KeyRole, Permission, Sco
 COOKIE = "perdure_key"
 """Holds a key in a browser on this machine, set by the link that the first start prints."""
 _HARMLESS = frozenset({"GET", "HEAD", "OPTIONS"})
+_OURS = frozenset({"none", "same-origin"})  # another port of this machine is another's
 _APP = MAY[KeyRole.APP]
 
 
@@ -127,9 +128,18 @@ class Callers:
             if self.open:
                 return _neighbour(request)
             raise Unauthenticated("Send a header: Authorization: Bearer KEY.")
-        caller = self._app(presented) or self._keyed(presented) or self._user(presented)
+        caller = self.known(presented)
         self.limits.take(caller.name)
         return caller
+
+    def known(self, presented: str) -> Caller:
+        """Whose key or token this is.
+
+        Raises:
+            Unauthenticated: nobody's: it is unknown, malformed, revoked or expired.
+            DatabaseUnavailable: the database does not answer, and the key may be in it.
+        """
+        return self._app(presented) or self._keyed(presented) or self._user(presented)
 
     def _app(self, presented: str) -> Caller | None:
         """The configured app with this key. All are compared, so that time tells nothing."""
@@ -200,6 +210,14 @@ def at_home(request: Request) -> bool:
         and loopback(_host(f"//{request.headers.get('host', '')}"))
         and (origin is None or loopback(_host(origin)))
     )
+
+
+def by_hand(request: Request) -> bool:
+    """Somebody typed or pasted this address here, or a page of ours led to it; no page elsewhere.
+
+    A browser says where a visit comes from, also one that carries no origin.
+    """
+    return at_home(request) and request.headers.get("sec-fetch-site", "none") in _OURS
 
 
 def _host(url: str) -> str:
