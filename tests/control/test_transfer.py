@@ -166,3 +166,22 @@ def test_a_memory_that_came_without_a_history_has_an_empty_one(memory):
     for stranger in (bo, Scope(user="ann", namespace="other")):
         with pytest.raises(NotFound):
             memory.items.history(stranger, item.id)
+
+
+@pytest.mark.spec("12")
+@pytest.mark.parametrize("number", [0, 1764500000, "2026", "1764500000", "1e3", True])
+def test_a_number_is_no_time_in_a_line(memory, number):
+    """ "2026" was taken for seconds after 1970, so that the memory had expired."""
+    kept = {"type": "memory", "content": "Likes tea"}
+    change = {"id": "e1", "operation": "update", "actor": "user", "reason": "", "before": "x",
+              "after": "y", "trace": None}  # fmt: skip
+    verdict = {"type": "feedback", "trace": "t", "item": "i", "verdict": "useful"}
+    for line in (
+        {**kept, "expires_at": number}, {**kept, "created_at": number},
+        {**kept, "history": [{**change, "at": number}]}, {**verdict, "at": number},
+        {"type": "tombstone", "content_hash": "h", "at": number},
+    ):  # fmt: skip
+        with pytest.raises(Rejected) as refused:
+            list(memory.import_lines(ann, [line]))
+        assert "ISO 8601" in str(refused.value)
+    assert len(memory.items.list(ann, every)) == 0

@@ -38,6 +38,7 @@ from perdure.types import (
     new_id,
     one_of,
     optional_identifier,
+    written,
 )
 
 MAX_ID = 64
@@ -45,6 +46,7 @@ MAX_ID = 64
 PLACES = ("project", "assistant", "run")
 """Where a conversation took place."""
 _MOST_USES = 2**31 - 1
+_TIMES = ("created_at", "updated_at", "expires_at", "last_access_at")
 
 
 class LineType(StrEnum):
@@ -195,7 +197,7 @@ def read_tombstone(line: Mapping[str, Any]) -> Tombstone:
     Raises:
         Rejected: a field cannot be meant; the error names it.
     """
-    stone: Tombstone = _checked(_stones(), _without_type(line))
+    stone: Tombstone = _checked(_stones(), _timed(_without_type(line), "at"))
     identifier(stone.content_hash, "content_hash", MAX_ID)
     for name in ("conversation", "message"):
         optional_identifier(getattr(stone, name), name, MAX_BINDING)
@@ -208,7 +210,7 @@ def read_feedback(line: Mapping[str, Any]) -> Feedback:
     Raises:
         Rejected: a field cannot be meant; the error names it.
     """
-    said: Feedback = _checked(_verdicts(), _without_type(line))
+    said: Feedback = _checked(_verdicts(), _timed(_without_type(line), "at"))
     identifier(said.trace, "trace", MAX_ID)
     identifier(said.item, "item", MAX_ID)
     return replace(said, at=aware(said.at, "at"))
@@ -241,6 +243,7 @@ def read_memory(
     for name in given:
         if name not in MemoryItem.__dataclass_fields__:
             raise Rejected("Unknown field.", field=str(name))
+    _timed(given, *_TIMES)
     content = checked_content(given.get("content"), policy)
     created = given.setdefault("created_at", now)
     given.setdefault("updated_at", created)
@@ -280,7 +283,7 @@ def _sane(item: MemoryItem, policy: ItemPolicy, now: datetime) -> MemoryItem:
         },
         policy,
     )
-    for name in ("created_at", "updated_at", "expires_at", "last_access_at"):
+    for name in _TIMES:
         at = getattr(item, name)
         checked[name] = None if at is None else aware(at, name)
     checked["created_at"] = min(checked["created_at"], now)
@@ -302,7 +305,7 @@ def _entry(scope: Scope, item: str, line: Any) -> AuditEntry:
     if not isinstance(line, Mapping):
         raise Rejected("Expected a JSON object.", field="history")
     owner = {"namespace": scope.namespace, "user": scope.user, "item": item}
-    entry: AuditEntry = _checked(_entries(), {**line, **owner, "was": None})
+    entry: AuditEntry = _checked(_entries(), {**_timed(line, "at"), **owner, "was": None})
     if entry.operation not in OF_MEMORIES:
         raise Rejected("Expected what happens to a memory.", field="history.operation")
     identifier(entry.id, "history.id", MAX_ID)
@@ -315,6 +318,14 @@ def _entry(scope: Scope, item: str, line: Any) -> AuditEntry:
         trace=optional_identifier(entry.trace, "history.trace", MAX_ID),
         by=optional_identifier(entry.by, "history.by", MAX_USER),
     )
+
+
+def _timed(line: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    """The same line, whose times are written as times."""
+    for name in names:
+        if line.get(name) is not None and not written(line[name]):
+            raise Rejected("Expected a time (ISO 8601).", field=name)
+    return line
 
 
 def _checked(words: TypeAdapter[Any], given: Mapping[str, Any]) -> Any:

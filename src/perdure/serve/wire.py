@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import (
@@ -32,6 +30,7 @@ from perdure.types import (
     Status,
     Verdict,
     identifier,
+    written,
 )
 
 MAX_LISTED = 1_000
@@ -43,7 +42,6 @@ BINDINGS = {
     "conversation_id": "conversation",
 }
 """How the wire calls what a scope is bound to."""
-_DAY = re.compile(r"\s*\d{4}-")  # how a written time begins
 
 
 def _cleaned(value: Any) -> Any:
@@ -51,10 +49,8 @@ def _cleaned(value: Any) -> Any:
 
 
 def _written(value: Any) -> Any:
-    """A number is no time: nobody knows whether it counts seconds, milliseconds or years."""
-    if isinstance(value, str):
-        return value if _DAY.match(value) else ""
-    return value if isinstance(value, datetime) else str(type(value))
+    """What is no time in anybody's eyes is none in pydantic's, which counts numbers from 1970."""
+    return value if written(value) else ""
 
 
 Text = Annotated[str, BeforeValidator(_cleaned)]
@@ -135,8 +131,8 @@ class ListQuery(Named):
             Rejected: one is not written as ``key=value``, or a key is named twice.
         """
         found: dict[str, str] = {}
-        for written in self.metadata or ():
-            key, is_pair, value = written.partition("=")
+        for given in self.metadata or ():
+            key, is_pair, value = given.partition("=")
             if not is_pair or key in found:
                 raise Rejected("Expected key=value, each key once.", field="metadata")
             found[identifier(key, "metadata", MAX_BINDING)] = value

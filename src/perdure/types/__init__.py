@@ -21,6 +21,7 @@ from perdure.types.checks import (
     some_of,
     sought,
     whole_number,
+    written,
 )
 from perdure.types.consolidation import Consolidation, Drop, Merge, Spared, Undone
 from perdure.types.decision import Action, Candidate, Change, Decision, Refused
@@ -129,4 +130,5 @@ __all__ = [
     "some_of",
     "sought",
     "whole_number",
+    "written",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Collection, Iterable
 from datetime import UTC, datetime, timedelta
@@ -16,6 +17,7 @@ Word = TypeVar("Word", bound=StrEnum)
 ItemId: TypeAlias = str
 Trace: TypeAlias = str
 
+_DAY = re.compile(r"\s*\d{4}-")  # how a written time begins
 MAX_USER = 255
 MAX_NAMESPACE = 64
 MAX_BINDING = 128
@@ -56,6 +58,14 @@ def aware(value: datetime, where: str) -> datetime:
         return value.astimezone(UTC)
     except OverflowError:
         raise Rejected("There is no such time in UTC.", field=where) from None
+
+
+def written(value: Any) -> bool:
+    """Is it a time as people write it?
+
+    A number is none, also as a text: nobody knows whether it counts seconds, milliseconds or years.
+    """
+    return isinstance(value, datetime) or (isinstance(value, str) and _DAY.match(value) is not None)
 
 
 def just_after(at: datetime, than: datetime) -> datetime:
