@@ -93,9 +93,10 @@ def around(view: View, looked: Looked) -> dict[str, Any]:
         counts = {tab: tx.items.count(view.scope, looked.filter(tab)) for tab in TABS}
         unused = ItemFilter(statuses=_UNUSED)
         active = ItemFilter(statuses=frozenset({Status.ACTIVE}))
-        waits = [one for one in tx.items.active(view.scope) if one.suspicious]
         totals = (tx.items.count(view.scope, active), tx.items.count(view.scope, unused))
-    return {"looked": looked, "tabs": counts, "totals": totals, "waits": waits[:_NEEDS_YOU]}
+    doubtful = ItemFilter(statuses=frozenset({Status.ACTIVE}), suspicious=True)
+    waits = view.memory.items.list(view.scope, doubtful, _NEEDS_YOU).items
+    return {"looked": looked, "tabs": counts, "totals": totals, "waits": waits}
 
 
 def about(view: View) -> dict[str, Any]:

@@ -35,6 +35,7 @@ class ItemFilter:
     project: str | None = None
     sources: Collection[Source] | None = None
     machine_written: bool | None = None
+    suspicious: bool | None = None
     since: datetime | None = None
     until: datetime | None = None
     words: str | None = None

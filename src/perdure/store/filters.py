@@ -73,10 +73,13 @@ def matches(which: ItemFilter) -> Iterator[ColumnElement[bool]]:
     ):
         if values is not None:
             yield column.in_([str(value) for value in values])
-    if which.level is not None:
-        yield memories.c.level == which.level.value
-    if which.project is not None:
-        yield memories.c.project == which.project
+    for column, value in (
+        (memories.c.level, which.level and which.level.value),
+        (memories.c.project, which.project),
+        (memories.c.suspicious, which.suspicious),
+    ):
+        if value is not None:
+            yield column == value
     if which.machine_written is not None:
         machine = and_(memories.c.source.in_(_MACHINE), memories.c.edited_by_user.is_(False))
         yield machine if which.machine_written else ~machine

@@ -252,7 +252,9 @@ class MemoryStoreContract:
         rows = [
             memory(ANN, "a", kind=Kind.PREFERENCE, source=Source.AUTO, metadata={"k": "v"}),
             memory(ANN, "b", source=Source.AUTO, edited_by_user=True, metadata={"k": "V"}),
-            memory(ANN, "c", updated_at=later(60), metadata={"k": "v", "l": 'w"]'}),
+            memory(
+                ANN, "c", updated_at=later(60), metadata={"k": "v", "l": 'w"]'}, suspicious=True
+            ),
             memory(ANN.within(project="p"), "d", status=Status.ARCHIVED),
         ]
         with database.begin() as tx:
@@ -262,6 +264,8 @@ class MemoryStoreContract:
             (ItemFilter(kinds=[Kind.PREFERENCE]), "a"),
             (ItemFilter(machine_written=True), "a"),
             (ItemFilter(machine_written=False), "bcd"),
+            (ItemFilter(suspicious=True), "c"),
+            (ItemFilter(suspicious=False), "abd"),
             (ItemFilter(sources=[Source.AUTO]), "ab"),
             (ItemFilter(statuses=[Status.ARCHIVED, Status.DISMISSED]), "d"),
             (ItemFilter(level=Level.PROJECT), "d"),
