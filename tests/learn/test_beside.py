@@ -183,6 +183,8 @@ def test_what_a_person_wrote_of_a_home_is_touched_too(ann):
         ("I live in Kreuzberg, Berlin.", "I moved to Berlin."),  # from elsewhere, who knows
         ("I live in Berlin.", "I live in Berlin in winter."),
         ("I live in Oslo.", "I have lived in Oslo since 2019."),
+        ("I moved to Bergen in October.", "I live in Bergen, near the harbour."),
+        ("我十月搬到了杭州。", "我住在杭州西湖区。"),
     ],
 )
 def test_where_the_wording_does_not_tell_both_stay(ann, first, then):

@@ -48,6 +48,11 @@ SUBJECT = _re(
     r"|{SELF}(家?的?({ANOTHER}|{WHICH})?{KIN}|家{BY_AGE})?)"
 )
 # 我大儿子9岁，小儿子5岁; not 我有个同事，大儿子9岁.
+# Speaks of somebody else, or brings somebody in at its end: who goes on is not known.
+NOT_ME = _re(
+    r"^({LEAD})?({OTHER}"
+    r"|{SELF}.{0,4}?((有|认识|遇到|碰到)了?一?[个位名][^，]{0,4}({KIN}|{STRANGER}|人)|养[^，]+)$)"
+)
 MY_CHILD = _re(r"^({SELF}|{SELF}(家?的?{WHICH}{KIN}|家{BY_AGE}))$")
 NEXT_CHILD = _re(r"^({WHICH}{KIN}|{BY_AGE})")
 OF_ANOTHER = _re(r"{STRANGER}|{PRONOUN}")
@@ -62,7 +67,7 @@ def clauses(sentence: str) -> list[Clause]:
     if reason is None and text.endswith(("?", "？")) and not (parts and ASKS.search(parts[-1])):
         reason = Reason.QUESTION
     found: list[Clause] = []
-    subject = ""
+    subject, hands_on = "", True
     for part in parts:
         said, wanted = _asked(part)
         explicit = explicit or wanted
@@ -72,10 +77,11 @@ def clauses(sentence: str) -> list[Clause]:
             said = f"{found.pop().text}，{said}"
         elif MY_CHILD.match(subject) and NEXT_CHILD.match(said):
             said = said if OF_ANOTHER.search(found[-1].text) else f"我家{said}"
-        elif subject and not STANDS_ALONE.search(said):
+        elif subject and hands_on and not STANDS_ALONE.search(said):
             said = subject + said
         who = SUBJECT.match(said)
         subject = who["who"] if who else ""
+        hands_on = not NOT_ME.match(said)
         found.append(Clause(text=said, explicit=explicit, reason=reason))
     return found
 
@@ -121,6 +127,8 @@ OF_CLAUSE = (
     ),
     # 我本来打算去的
     (Reason.PASSING, _re(r"(本来|原先|之前|当初)就?(打算|想|要|准备|计划)")),
+    # 我没说我吃素, 我差点搬到上海: it is not so
+    (Reason.PASSING, _re(r"{SELF}(又|可|从来|从|并)?(没有?|不)(说过?|觉得|认为|是说)|{NOT_QUITE}")),
     # 我今天好累: of this moment, unless something happened that lasts
     (Reason.PASSING, _re(r"^(?!.*{EVENT}).*({MOMENT}|今天(?!起|开始))")),
     # 帮我改一下, 我在试着, 一直报错: a task of this conversation

@@ -41,6 +41,10 @@ _LIKE = _re(
 _SWITCHED = _re(r"^从(?P<left>[^，,]+?)(换|改|转)(成|到|用|为)了?(?P<to>[^，,]+)$")
 _CHOSEN = _re(r"更(喜欢|爱|愿意)|偏[好爱向]|倾向于?|宁[愿可]|希望|^(回[答复]|答复|解释)|比起")
 _HAVE = _re(r"^(有|养了?着?|拥有|刚?(买|领养|收养)了)")
+# 现在能吃海鲜了 says the contrary of 不能吃海鲜.
+_ABLE = _re(r"^(能够?|可以|敢|肯)(?=[吃喝抽碰])")
+# 喜欢吃香菜 and 讨厌香菜 are of one thing; 喜欢兔子 and 不喜欢吃兔子 are not.
+_TASTE = _re(r"^[吃喝](?!{KIN}|[鸡鸭鹅鱼牛羊猪])")
 _HAS_NO = _re(r"^没有?")
 _SOLD = _re(r"^(卖了|把(?=.*(卖|送人?|扔)了))")
 _SOLD_END = _re(r"(卖|送人?|扔)了$")
@@ -101,13 +105,15 @@ def claim(statement: str) -> Claim | None:
             said = pattern.sub("", said)
     if liking is not None and (found := _LIKE.search(said)):
         denied = liking < 0
-        said = f"{said[: found.start()]}喜欢{said[found.end() :]}"
+        said = f"{said[: found.start()]}喜欢{_TASTE.sub('', said[found.end() :])}"
     else:
         denials = len(_NOT.findall(said))
         if denials > 1:
             return None
         denied = denials == 1
         said = _NOT.sub("", _HAS_NO.sub("有", said))
+    if not denied:
+        said = _ABLE.sub("", said)
     if _SOLD.match(said):
         denied, said = not denied, "有" + _SOLD_END.sub("", _SOLD.sub("", said))
     said = _HAVE.sub("有", said)

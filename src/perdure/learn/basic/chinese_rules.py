@@ -42,7 +42,7 @@ RULES = (
     # 不学法语了, 不再弹琴: it was so before
     _says(
         Kind.FACT,
-        r"不(再|怎么)?[学练弹拉养抽](?!会|到|好|完|得|起)[^，]{1,8}了|不再(?!喜欢|说|问)[^，]{2,}",
+        r"不(再|怎么)?([学练弹拉养抽]|打(?!扰|算|招|扫))(?!会|到|好|完|得|起)[^，]{1,8}了|不再(?!喜欢|说|问)[^，]{2,}",
     ),
     # 五月戒烟了
     _says(Kind.CONSTRAINT, r"[^，想要会打准不我]{0,10}?戒(烟|酒|糖|咖啡|奶|了|掉)", Tense.BEHIND),
@@ -51,6 +51,8 @@ RULES = (
         Kind.CONSTRAINT,
         r"[^，]{0,8}[点号天午]\p{Han}?(以后|之后|以前|之前|前|后)(就|都|一律)?不(?!知|会|是|能)\S",
     ),
+    # 抽烟, 经常喝酒
+    _says(Kind.FACT, r"(抽烟|吸烟|喝酒)($|，)"),
     # 不吃香菜, 从不熬夜; not 不吃了
     _says(Kind.CONSTRAINT, r"[^，]{0,10}?{LIMIT}(?!了|下|完|到|得|饱|惯)"),
     # 打算考研, 想学法语, 要搬到深圳; not 想学
@@ -104,8 +106,8 @@ RULES = (
     ),
     # 有两个孩子, 没有驾照, 养了一只猫; not 有个问题
     _says(Kind.FACT, r"有(?!{PASSING_HAVE})\S"),
-    _says(Kind.FACT, r"没有?(孩子|小孩|车|驾照|房|宠物|兄弟|姐妹|对象|男朋友|女朋友)"),
-    _says(Kind.FACT, r"养(了|着)|已婚|未婚|单身|离异|色盲|近视|远视|左撇子|怀孕|独生"),
+    _says(Kind.FACT, r"没有?({ILLNESS}|孩子|小孩|车|驾照|房|宠物|兄弟|姐妹|对象|男朋友|女朋友)"),
+    _says(Kind.FACT, r"(家里?)?养(了|着)|已婚|未婚|单身|离异|色盲|近视|远视|左撇子|怀孕|独生"),
     # 42岁, 月薪两万, 身高一米八
     _says(
         Kind.FACT,
@@ -136,7 +138,11 @@ RULES = (
     Rule(Kind.FACT, _re(r"^(?=.*{HABIT})(?!.*{HABIT_NOT})(?!是|想|觉得).{4,}")),
 )
 # A day to come and one of the verbs of planning.
-PLAN = _re(r"^(?!.*({PASSING_PLAN}|{HABIT}|总是|每|[去看吃买做]了|了趟|过了)).*{PLANNED}")
+PLAN = _re(
+    r"^(?!.*({PASSING_PLAN}|{HABIT}|总是|每|[去看吃买做]了|了趟|过了|[今这本]个?[天年月周][^，]*开始[^，]+了$)).*{PLANNED}"
+)
+# 五月毕业了; not 五月就要毕业了
+DONE = _re(r"^(?!.*(要|就|快|将|会|得|打算|准备|计划|想)).*了$")
 
 # 下周要去上海出差: whoever says so speaks of themselves; not 明天要下雨.
 NOBODY = _re(
@@ -227,7 +233,15 @@ def _said(before: str, said: str, today: date, kind: Kind | None) -> Statement |
 def _planned(text: str, today: date) -> Dated | None:
     """What is said, dated, if it names a day to come."""
     plan = resolve(text, today, Tense.AHEAD, CHINESE_DAYS)
-    return plan if plan.last and plan.last > today and PLAN.match(text) else None
+    if not (plan.last and plan.last > today and PLAN.match(text)):
+        return None
+    return plan if not DONE.search(text) or _only_ahead(text, today) else None
+
+
+def _only_ahead(text: str, today: date) -> bool:
+    """Does it name a day to come however it is read? 下周四 is one, 五月 may be over."""
+    past = resolve(text, today, Tense.BEHIND, CHINESE_DAYS)
+    return past.last is not None and past.last > today
 
 
 def _of_thing(text: str, today: date) -> Statement | None:

@@ -51,9 +51,24 @@ def _same(claim: tuple[str, ...], denial: tuple[str, ...]) -> bool:
     """Is the same thing claimed and denied? Whoever avoids sugar neither eats nor drinks it."""
     if denial[0] == AVOID and claim[0] in CONSUME:
         return claim[1:] == denial[1:]
+    what = "".join(denial[1:])
+    if what in SORTS and claim[0] == denial[0] and len(claim) > 1:
+        one = claim[1] if claim[1].isascii() else "".join(claim[1:])
+        return one in SORTS[what] or (not one.isascii() and one.startswith(SORTS[what]))
     return claim == denial
 
 
+SORTS: Mapping[str, tuple[str, ...]] = {
+    "sibl": ("sibl", "broth", "sist"),
+    "kid": ("kid", "child", "son", "daught", "babi", "toddl", "twin"),
+    "children": ("kid", "child", "son", "daught", "babi", "toddl", "twin"),
+    "pet": ("pet", "cat", "dog", "puppi", "kitten", "rabbit", "parrot", "hamst"),
+    "兄弟姐妹": ("哥", "姐", "弟", "妹", "兄"),
+    "孩子": ("孩子", "小孩", "儿子", "女儿", "闺女", "宝宝"),
+    "小孩": ("孩子", "小孩", "儿子", "女儿", "闺女", "宝宝"),
+    "宠物": ("宠物", "猫", "狗", "兔子", "鹦鹉", "仓鼠"),
+}
+"""Who has no siblings has no brother either; English by its stems, Chinese as it begins."""
 AND = "and"
 SOME = "a"
 """The amount of what is spoken of and not counted."""

@@ -208,6 +208,8 @@ OF_CLAUSE = (
             r"|keep getting|have to (?!take|be)|got stuck)"
         ),
     ),
+    # "I am allergic to Mondays"
+    (Reason.PASSING, _re(r"\b{JEST}\b")),
     # "I had three cats": the past, unless it is an event that still holds
     (Reason.PASSING, _re(r"{ME}(?!{EVENT}\b)({ONCE}|(?!need|feed|breed|speed)\w+ed)\b")),
 )

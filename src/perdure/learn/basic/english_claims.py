@@ -21,13 +21,19 @@ _CUE = _re(
     r"|recently|too|instead|please|absolutely|(every|each) (day|week|month|year))\b"
 )
 _NOT = _re(
-    r"\b(((do|does|did) )?not|never|no longer|(have |has )?(stopped|quit|given up|gave up))\b"
+    r"\b(((do|does|did|can) )?not|never|no longer|(have |has )?(stopped|quit|given up|gave up))\b"
     r"|(?<=\b(has|have|owns|own|keeps) )no(?= \w)"
 )
 # "does not drink coffee every day" says neither that they drink it nor that they do not.
 _IN_PART = _re(
     r"\bnot\b(?!.*\b(any ?more|any longer|again)\b).*\b((every|each) (day|week|month|year)"
     r"|always|often|usually|normally|mostly|only|just|much|too (much|many|often)|necessarily)\b"
+)
+# "can eat shrimp again" says the contrary of "cannot eat shrimp", "started smoking" of "quit".
+_ABLE = _re(r"^can (?=\w)|^(has |have )?(started|began|begun) (?=\w+ing\b)")
+# "quit smoking in October 2026": when does not narrow what they do no more.
+_STOPPED = _re(
+    r"(?<=^(has |have )?(stopped|quit|given up|gave up)\b.*) (in|on|since) ([a-z]+ )?\d{4}(-\d\d)*$"
 )
 _LIKE = _re(
     r"^(would |can |is |am |are )?(much |very )?(rather )?"
@@ -88,7 +94,7 @@ def claim(statement: str) -> Claim | None:
     if liking == 0 or denials > 1:
         return None
     denied = denials == 1
-    said = _spaced(_NOT.sub(" ", said))
+    said = _ABLE.sub("", _spaced(_NOT.sub(" ", _STOPPED.sub("", said))))
     if liking is not None and (found := _LIKE.match(said)):
         denied, said = liking < 0, f"like {said[found.end() :]}"
     elif _SOLD.match(said):

@@ -116,6 +116,13 @@ TASK = words("""
     refactor, explain, find, convert, rewrite, correct, debug, list, show me, give me, tell me,
     help me
 """)
+# What is said in jest, or as a figure of speech.
+JEST = words("""
+    married to my job, married to my work, married to my phone, married to the job,
+    allergic to mondays, allergic to work, allergic to mornings, allergic to exercise,
+    allergic to people, allergic to bullshit, two left feet, like a dog, king of the world,
+    queen of the world, walking disaster, millionaire in my dreams, eat a horse, a vampire
+""")
 LONG_AGO = words("""
     when i was, when we were, as a kid, as a child, as a teenager, as a student, back then,
     back in, in those days, at the time, growing up

@@ -59,6 +59,7 @@ RULES = (
     _says(Kind.FACT, r"am {COUNT}( years old)?( now)?$"),
     _says(Kind.FACT, r"am (\d{1,3}( years old)?(?!\s*[\w%])|(?-i:\p{Lu}\p{Ll})[\w-]+)"),
     # "have two kids", "have no car", "have asthma"
+    _says(Kind.FACT, r"do not have (any )?({KIN}|pets)\b"),
     _says(Kind.FACT, r"(do not )?have ({NUMBER} {LASTS}|\w*\s*{ILLNESS}\b)"),
     # "have a second job at a bakery", "have another son who is nine"
     _says(Kind.FACT, r"have (an?|another) ([\w-]+ ){0,2}?(job|gig|side business)\b"),
@@ -75,6 +76,8 @@ RULES = (
         r"(do not )?(?!(prefer|like|love|enjoy|hate|dislike)\b|{LASTING_NOW}\b)"
         r"({LASTING} \w|{ALONE}$)",
     ),
+    # "can eat shrimp again": it was not so before
+    _says(Kind.FACT, r"can ({ADVERB} )*(eat|drink|have|drive|run|work) (\w.*\b)?(again|now)$"),
     # "can speak Dutch"
     _says(Kind.FACT, r"can {SKILL} \w"),
     # "water the plants every morning"
@@ -120,10 +123,13 @@ MINE = _re(
 )
 THINGS = (
     # "my e-mail is", "my favourite colour is", "my budget for gifts is": whatever follows
-    _re(r"^(my|our) (?P<thing>{OWN}( [\w'-]+){0,4}?) (?P<said>(is|are)\b.+)$"),
+    _re(
+        r"^(my|our) (?P<thing>{OWN}( [\w'-]+){0,4}?)"
+        r" (?P<said>(is|are)\b(?! ({ADVERB} )*{STATE}\b).+)$"
+    ),
     # "my laptop is a ThinkPad", "our flat is on the fifth floor": what stays, not "is broken"
     _re(
-        r"^(my|our) (?P<thing>(?!{PASSING_THING}\b|(\w+ )?{STRANGER} (is|are|has)\b)"
+        r"^(my|our) (?P<thing>(?!{PASSING_THING}\b|(\w+ )?{STRANGER}( (is|are|has)\b|'s? ))"
         r"([\w'-]+ ){0,4}?[\w'-]+)"
         r" (?P<said>(is|are) ({ADVERB} )*(not )?(the {LASTS}|{NUMBER} {LASTS}|{STAYS} |\d"
         r"|(?-i:\p{Lu}))\w*.*"

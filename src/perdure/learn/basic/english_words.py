@@ -61,6 +61,11 @@ PASSING_THING = words("""
     output, file, table, loop, boss, friend, mistake, apologies, bad, day, week, weekend, head,
     computer, screen, page, app, build, answer, goodness, god, only concern, first thought
 """)
+# How a thing is for a moment: "my phone is dead".
+STATE = words("""
+    dead, broken, lost, gone, off, on silent, empty, ringing, charging, wrong, missing, down, too,
+    so, very, not working, cracked, stolen, full, killing, acting
+""")
 
 # ── what is said ─────────────────────────────────────────────────────────────────────────────────
 
@@ -136,7 +141,7 @@ TRAIT = words("""
     doing my training, writing a book, writing a novel, writing my, working as, working at,
     working for, working in, working from, working part, working full, working remotely,
     working nights, living in, living with, living on, living near, saving for, saving up,
-    on a diet, in a wheelchair
+    on a diet, in a wheelchair, out of work, between jobs
 """)
 # After "I can".
 SKILL = words("speak, play, drive, swim, ride, code, cook, sing, ski, sail, read")
@@ -162,18 +167,19 @@ EVENT = words("""
     grew up, was diagnosed, been diagnosed, got married, got engaged, got divorced, got promoted,
     got laid off, got fired, got a … job, got a … dog, got a … cat, got a … puppy, got a … car,
     got a … bike, left my job, left the company, left school, left university, started a,
-    started an, started my, started at, started as, started with, started working, started learning,
-    started studying, started using, started running, started playing, started taking,
-    began working, began learning, began studying, changed my name, changed my job,
-    changed my number, changed my address, changed jobs, changed schools, stopped eating,
-    stopped drinking, stopped smoking, stopped using, stopped taking, passed my, finished my degree,
-    finished my phd, finished my studies, finished my training, opened a, opened my, opened our,
-    sold my, sold our, broke up, bought a … house, bought a … flat, bought a … apartment,
-    bought a … home, bought a … car, bought a … van, bought a … boat, bought a … bike,
-    bought a … piano, bought a … place, had a … baby, had a … son, had a … daughter, had twins,
-    flew to, travelled to, traveled to, turned 1*, turned 2*, turned 3*, turned 4*, turned 5*,
-    turned 6*, turned 7*, turned 8*, turned 9*, turned two, turned three, turned four, turned five,
-    turned six, turned seven, turned eight, turned nine, turned ten, turned eleven, turned twelve
+    started an, started my, started at, started as, started with, started working, started smoking,
+    started drinking, started eating, started learning, started studying, started using,
+    started running, started playing, started taking, began working, began learning, began studying,
+    changed my name, changed my job, changed my number, changed my address, changed jobs,
+    changed schools, stopped eating, stopped drinking, stopped smoking, stopped using,
+    stopped taking, passed my, finished my degree, finished my phd, finished my studies,
+    finished my training, opened a, opened my, opened our, sold my, sold our, broke up,
+    bought a … house, bought a … flat, bought a … apartment, bought a … home, bought a … car,
+    bought a … van, bought a … boat, bought a … bike, bought a … piano, bought a … place,
+    had a … baby, had a … son, had a … daughter, had twins, flew to, travelled to, traveled to,
+    turned 1*, turned 2*, turned 3*, turned 4*, turned 5*, turned 6*, turned 7*, turned 8*,
+    turned 9*, turned two, turned three, turned four, turned five, turned six, turned seven,
+    turned eight, turned nine, turned ten, turned eleven, turned twelve
 """)
 # What people plan without naming a day.
 GOAL = words("""

@@ -58,6 +58,8 @@ def same_question(new: Stated, known: Sequence[Known]) -> Known | None:
     one, old = on_topic[0]
     if old.value == wanted.value or _coarser(wanted, old):
         return None
+    if _coarser(old, wanted) and not _numbers(one.content) <= _numbers(new.content):
+        return None  # "moved to Bergen in October 2026" tells more than where
     return None if _of_another(new, wanted, old) else one
 
 

@@ -54,6 +54,8 @@ _OF_ANYBODY = (
         (?P<value>(?:(?!\ (?:on|at|as|with|from|until|every|when)\ )[^,;])+?)
         (?:\ (?:now|again|these\ days))?""",
     ),
+    ("work", rf"(?:is|became)\ (?P<value>unemployed|out\ of\ work|between\ jobs){_WHEN}"),
+    ("work", r"(?:现在|目前|已经)*(?P<value>失业|待业|没有?工作)(?:在家)?了?"),
     (
         "profession",
         r"""works\ as\ (?P<value>(?:(?!\ (?:in|on|at|for|with|and)\ )[^,;])+?)
@@ -117,6 +119,12 @@ _OF_THE_USER = (
         |(?:favou?rite|preferred)\ [\w\ -]{1,30}?|budget\ for\ [\w\ -]{1,30}?)
         \ is\ (?!(?:about|by|because|when|tight|stressful|boring|hard|great|fun)\b)
         (?P<value>[^;]+)""",
+    ),
+    # "salary is 50,000", "bedtime is at ten"
+    (
+        "",
+        r"""(?P<topic>salary|income|rent|mortgage|weight|height|bedtime|pension)
+        \ is\ (?P<value>(?:about\ |around\ |at\ )?[$€£¥]?\d[^;]*)""",
     ),
     # "laptop is a ThinkPad", "flat is on the fifth floor": one thing is one thing, and in one place
     (
