@@ -10,7 +10,7 @@ import pytest
 from perdure import Memory, Message, Scope, text
 from perdure.errors import Misconfigured, Rejected
 from perdure.jobs.job import Again, verdict
-from perdure.learn.gate import explicit_request
+from perdure.learn.asked import explicit_request
 from perdure.learn.idle import idle
 from perdure.learn.screen import poses_as_order
 from perdure.learn.secret import has_secret

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from perdure import text
 from perdure.learn import contact
-from perdure.learn.screen import is_sensitive, poses_as_order
+from perdure.learn.delicate import matters
+from perdure.learn.screen import poses_as_order
 from perdure.learn.secret import has_secret
 from perdure.policy import ScreenPolicy
 
@@ -50,10 +51,10 @@ def right(kind: str, said: str) -> bool:
     if kind in REACHED:
         return level > 0
     if kind == "delicate":
-        return is_sensitive(said)
+        return bool(matters(said))
     if kind == "order":
         return poses_as_order(said)
-    return not (has_secret(said) or level or is_sensitive(said) or poses_as_order(said))
+    return not (has_secret(said) or level or matters(said) or poses_as_order(said))
 
 
 def lines(name: str) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from perdure.learn.screen import Sources, is_sensitive, poses_as_order, screen
+from perdure.learn.delicate import matters
+from perdure.learn.screen import Sources, poses_as_order, screen
 from perdure.policy import ScreenPolicy
 from perdure.types import Action, Candidate, Preferences, Reason
 
@@ -101,7 +102,7 @@ def test_code_raises_the_sensitivity_and_never_lowers_it(seen):
     ["Is HIV positive", "Earns 5,000 a month", "确诊抑郁症", "Passport number is X12", "负债十万"],
 )
 def test_delicate_matters_are_recognised(said):
-    assert is_sensitive(said)
+    assert matters(said)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,7 @@ def test_delicate_matters_are_recognised(said):
      "Earns money with photography", "对花生过敏", "Likes black tea"],
 )  # fmt: skip
 def test_ordinary_matters_are_not_called_delicate(said):
-    assert not is_sensitive(said)
+    assert not matters(said)
 
 
 @pytest.mark.case("DED-05")

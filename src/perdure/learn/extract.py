@@ -9,8 +9,8 @@ from typing import TypeAlias
 from perdure import text
 from perdure.errors import ReplyCutOff, TooLarge
 from perdure.learn import support
+from perdure.learn.asked import Wishes, wishes
 from perdure.learn.facts import Proposal, normalize_facts
-from perdure.learn.gate import requests
 from perdure.learn.reply import extract_json
 from perdure.learn.shown import Numbering
 from perdure.policy import Policy
@@ -206,8 +206,9 @@ def _read(reply: Reply, told: Told, policy: Policy) -> Extracted:
     if reply.cut_off:
         raise ReplyCutOff
     facts = normalize_facts(extract_json(reply.text), policy)
+    wished = wishes(told.said, told.context)
     return Extracted(
-        candidates=tuple(_candidate(proposal, told, policy) for proposal in facts.proposals),
+        candidates=tuple(_candidate(one, told, wished, policy) for one in facts.proposals),
         refused=facts.refused,
         model=reply.model,
         prompt=prompt.VERSION,
@@ -215,7 +216,7 @@ def _read(reply: Reply, told: Told, policy: Policy) -> Extracted:
     )
 
 
-def _candidate(proposal: Proposal, told: Told, policy: Policy) -> Candidate:
+def _candidate(proposal: Proposal, told: Told, wished: Wishes, policy: Policy) -> Candidate:
     """The proposal with what code knows better: its sources, and whether it was asked for."""
     candidate = proposal.candidate
     if policy.decide.strategy != "one_call":
@@ -228,12 +229,10 @@ def _candidate(proposal: Proposal, told: Told, policy: Policy) -> Candidate:
     sources = named
     if not any(line.role is Role.USER for line in named):
         sources = _alike(candidate, by_user) or by_user
-    asked = [wish for line in by_user for wish in requests(line.content)]
     return replace(
         candidate,
         messages=tuple(dict.fromkeys(line.id for line in sources)),
-        explicit=bool(asked)
-        and (candidate.explicit or support.shares_words(candidate.content, asked)),
+        explicit=wished.cover(candidate),
     )
 
 

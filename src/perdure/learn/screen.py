@@ -10,6 +10,7 @@ from datetime import MAXYEAR
 
 from perdure import text
 from perdure.learn import contact, secret, support
+from perdure.learn.delicate import matters
 from perdure.learn.details import beyond
 from perdure.learn.voice import Clause, objection
 from perdure.policy import Policy, ScreenPolicy
@@ -89,7 +90,7 @@ def _marked(candidate: Candidate, secrets: Collection[str], policy: ScreenPolicy
         candidate,
         sensitivity=max(
             candidate.sensitivity,
-            2 if is_sensitive(candidate.content) else 0,
+            2 if matters(candidate.content) else 0,
             contact.level(candidate.content, policy),
         ),
         suspicious=candidate.suspicious or poses_as_order(candidate.content),
@@ -165,7 +166,7 @@ def reworded(
 
 def _told(content: str, row: str) -> bool:
     """Does it speak of no delicate matter but those of a row that is stored?"""
-    return is_sensitive(content) and _matters(content) <= _matters(row)
+    return bool(matters(content)) and matters(content) <= matters(row)
 
 
 def _misdated(candidate: Candidate, around: list[str], year: int) -> Reason | None:
@@ -215,42 +216,4 @@ _ORDER = re.compile(
     | (?:每次|所有|总是|始终|必须).{0,30}(?:链接|发送|附上|访问|打开|包含).{0,30}https?://
     """,
     re.VERBOSE | re.DOTALL | re.MULTILINE,
-)
-
-
-# ── delicate matters ─────────────────────────────────────────────────────────────────────────────
-
-
-def is_sensitive(said: str) -> bool:
-    """Is it about health, money, identity documents, beliefs or intimate matters?
-
-    Plain words only: what the model calls sensitive comes on top of it.
-    """
-    return bool(_matters(said))
-
-
-def _matters(said: str) -> set[str]:
-    """The words that make it so."""
-    return {match.group() for match in _DELICATE.finditer(text.normalise(said))}
-
-
-_DELICATE = re.compile(
-    r"""
-    \b(?:hiv|aids|cancer|tumou?r|leuk[ae]+mia|chemotherapy|depression|depressed|bipolar|schizophreni\w+
-      |psychiatr\w+|antidepressants?|suicid\w+|self-harm|alcoholi\w+|addict(?:ed|ion)|rehab
-      |miscarriage|abortion|pregnant|infertil\w+|diabet\w+|epilep\w+|dementia|ptsd|burnout|hepatitis)\b
-    | \b(?:diagnosed\swith|in\s(?:psycho)?therapy\sfor|suffers?\sfrom)\b
-    | \b(?:salary|salaries|net\sworth|bankrupt\w*|in\sdebt|debts|credit\sscore
-      |bank\s(?:account|balance)|iban)\b
-    | \bearns?\b.{0,20}\d
-    | \b(?:passport|identity\scard|id\scard|driv\w+\slicen[cs]e|social\ssecurity)
-      \s(?:number|no\b|is\b|:)
-    | \b(?:gay|lesbian|bisexual|transgender|sexual\sorientation)\b
-    | \b(?:criminal\srecord|convicted|probation)\b
-    | 艾滋|癌|肿瘤|腫瘤|白血病|化疗|抑郁|抑鬱|双相|躁郁|精神分裂|精神科|自杀|自残|酗酒|戒毒|成瘾
-    | 流产|怀孕|不孕|糖尿病|癫痫|痴呆|肝炎|确诊|確診|患有|焦虑症
-    | 工资|薪水|月薪|年薪|收入(?:是|为|有)|负债|欠债|欠款|破产|存款|银行卡|银行账户|信用评分
-    | 身份证号|护照号|驾照号|社保号|性取向|同性恋|双性恋|跨性别|犯罪记录|前科
-    """,
-    re.VERBOSE,
 )

@@ -42,6 +42,12 @@ _WEAK = frozenset(
     "我你您他她它们的了是在有不和与也就都这那个么吗呢吧啊很用户會们會個這為为说想要"
 ) | frozenset(text.stem(word) for word in "user name like want thing say said got know".split())
 """Terms that every second statement has."""
+_FRAMING = frozenset(
+    text.stem(word)
+    for word in """prefer prefers want wants love loves wish enjoy always never should must answer
+    answers reply replies response use uses call called address""".split()
+) | frozenset("喜欢希望偏好总是要应该回答称呼叫")
+"""Terms that a statement about a wish has, however the wish was put."""
 _PREFIX = 4  # words with so many first letters in common may be one word
 _MORE_THAN_A_GREETING = 5  # different terms
 
@@ -58,6 +64,25 @@ def shares_words(statement: str, said: Sequence[str]) -> bool:
         return True
     other_script = text.language(statement) != text.language("\n".join(said))
     return other_script and len(told) >= _MORE_THAN_A_GREETING
+
+
+def share(statement: str, said: str) -> float:
+    """0..1: the share of the statement's words that stand in what was said.
+
+    Words that only say how one stands to something count where it has no others.
+    """
+    words = content(statement)
+    words = words - _FRAMING or words
+    told = content(said)
+    starts = {word[:_PREFIX] for word in told if word.isascii() and len(word) >= _PREFIX}
+    found = [word for word in words if word in told or word[:_PREFIX] in starts]
+    return len(found) / len(words) if words else 0.0
+
+
+def content(said: str) -> frozenset[str]:
+    """Stems and single Chinese characters that mean something."""
+    terms = (term for term in text.terms(said) if term.isascii() or len(term) == 1)
+    return frozenset(term for term in terms if not weak(term))
 
 
 def weak(term: str) -> bool:

@@ -63,8 +63,8 @@ class Clause:
 
     def share(self, statement: str) -> float:
         """The share of the statement's words that stand in it."""
-        words = _words(statement)
-        return len(words & _words(self.text)) / len(words) if words else 0.0
+        words = support.content(statement)
+        return len(words & support.content(self.text)) / len(words) if words else 0.0
 
 
 def clauses(said: Sequence[Utterance]) -> tuple[Clause, ...]:
@@ -155,12 +155,3 @@ def _names(statement: str, clause: Clause) -> bool:
     return any(other in folded for other in clause.others) or any(
         pattern.search(statement) for pattern in _RELATION
     )
-
-
-def _words(said: str) -> set[str]:
-    """Stems and single Chinese characters that mean something."""
-    return {
-        term
-        for term in text.terms(said)
-        if (term.isascii() or len(term) == 1) and not support.weak(term)
-    }
