@@ -26,6 +26,7 @@ def ann(world):
     [
         ("我朋友小王住在上海，在谷歌上班。", []),
         ("我认识一个人，住在北京。", []),
+        ("我大学同学在北京，住在朝阳区。", []),
         ("我有个表哥，在北京开了一家餐厅。", ["有个表哥"]),
         ("我养了一只猫，很喜欢晒太阳。", ["养了一只猫"]),
         ("我大儿子9岁，喜欢足球。", ["大儿子9岁", "大儿子喜欢足球"]),
@@ -34,6 +35,9 @@ def ann(world):
         # the person goes on speaking of themselves
         ("我有两个孩子，在谷歌上班。", ["有两个孩子", "在谷歌上班"]),
         ("我养了一只猫，叫豆豆。", ["养了一只猫，叫豆豆"]),
+        ("我在学校当老师，住在北京。", ["在学校当老师", "住在北京"]),
+        ("我讨厌老板，不吃香菜。", ["讨厌老板", "不吃香菜"]),
+        ("我养猫，不吃鱼。", ["不吃鱼"]),
         ("我和老婆住在杭州，都不吃猪肉。", ["和老婆住在杭州", "都不吃猪肉"]),
         ("My neighbour is loud, and I am a nurse.", ["Is a nurse"]),
     ],
@@ -58,6 +62,8 @@ def test_what_somebody_else_does_is_not_the_users(ann, said, kept):
         "I have two left feet.",
         "My phone is dead.",
         "My salary is too low.",
+        "I turned 30 pages.",
+        "I have a job interview.",
     ],
 )
 def test_what_is_not_so_or_not_for_long_is_not_kept(ann, said):

@@ -47,12 +47,13 @@ SUBJECT = _re(
     r"^({LEAD})?(?P<who>({SELF}(这个|的)?|这个|本|该)[^，我]{0,5}?{PROJECT}"
     r"|{SELF}(家?的?({ANOTHER}|{WHICH})?{KIN}|家{BY_AGE})?)"
 )
-# 我大儿子9岁，小儿子5岁; not 我有个同事，大儿子9岁.
 # Speaks of somebody else, or brings somebody in at its end: who goes on is not known.
 NOT_ME = _re(
-    r"^({LEAD})?({OTHER}"
-    r"|{SELF}.{0,4}?((有|认识|遇到|碰到)了?一?[个位名][^，]{0,4}({KIN}|{STRANGER}|人)|养[^，]+)$)"
+    r"^({LEAD})?({PRONOUN}|({SELF}家?的?(一个)?|有个|有一个|一个)(最好的|[大高初中小学老好新]{1,2})?{STRANGER}"
+    r"|{SELF}.{0,4}?(有|认识|遇到|碰到)了?一?[个位名][^，]{0,4}({KIN}|{STRANGER}|人)$"
+    r"|{SELF}家?里?养了?[一两三四几\d][^，]+$)"
 )
+# 我大儿子9岁，小儿子5岁; not 我有个同事，大儿子9岁.
 MY_CHILD = _re(r"^({SELF}|{SELF}(家?的?{WHICH}{KIN}|家{BY_AGE}))$")
 NEXT_CHILD = _re(r"^({WHICH}{KIN}|{BY_AGE})")
 OF_ANOTHER = _re(r"{STRANGER}|{PRONOUN}")

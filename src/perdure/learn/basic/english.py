@@ -51,7 +51,8 @@ WRITTEN_OUT = (
         _re(
             r"(^|(?<=\b(and|but) )|(?<=, ))"
             r"(also|plus|besides( that| this)?|in addition( to (that|this|it))?|on top of (that|it)"
-            r"|apart from that|on the side),? (?P<who>I|we) (?P<verb>work|live|commute)\b"
+            r"|apart from that|on the side),? (?P<who>I|we)"
+            r" (?P<verb>work (at|for|as|in)|live in|commute by)\b"
         ),
         r"\g<who> also \g<verb>",
     ),

@@ -49,8 +49,14 @@ RULES = (
     _says(Kind.FACT, r"no longer ({LASTING} \w|{ALONE}$|have \w)"),
     # "avoid sugar", "never fly"
     _says(Kind.CONSTRAINT, r"(avoid|never) ({ADVERB} )*(?!{NO_HABIT}\b|\w+ed\b)\w"),
-    # "moved to Bergen", "have adopted a dog": it happened and still holds
-    _says(Kind.FACT, r"(have )?({ADVERB} )*{EVENT}\b(?! (in|on|it|up)$)", Tense.BEHIND),
+    # "moved to Bergen", "have adopted a dog", "turned 34": it happened and still holds;
+    # not "turned 30 pages"
+    _says(
+        Kind.FACT,
+        r"(have )?({ADVERB} )*(?!turned [\w-]+ (?!(years old|last|this|in|on|today|yesterday|now"
+        r"|recently|just|two|three|a|and)\b)){EVENT}\b(?! (in|on|it|up)$)",
+        Tense.BEHIND,
+    ),
     # "am from Lyon", "am learning Dutch"
     _says(Kind.FACT, r"am (not )?({ADVERB} )*{TRAIT}\b"),
     # "am a nurse", "am the treasurer of the club"
@@ -62,7 +68,11 @@ RULES = (
     _says(Kind.FACT, r"do not have (any )?({KIN}|pets)\b"),
     _says(Kind.FACT, r"(do not )?have ({NUMBER} {LASTS}|\w*\s*{ILLNESS}\b)"),
     # "have a second job at a bakery", "have another son who is nine"
-    _says(Kind.FACT, r"have (an?|another) ([\w-]+ ){0,2}?(job|gig|side business)\b"),
+    _says(
+        Kind.FACT,
+        r"have (an?|another) ([\w-]+ ){0,2}?(job|gig|side business)\b"
+        r"(?! (interview|offer|application))",
+    ),
     _says(Kind.FACT, r"have another ([\w-]+ )?{KIN}\b"),
     # "have lived here since May", "have been learning Dutch for a year"
     _says(
