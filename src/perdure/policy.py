@@ -243,6 +243,9 @@ class TopicsPolicy(Group):
 
     enabled: bool = True  # off: no cap
     per_topic: int = 2  # more on one topic is nagging
+    other_time: float = (
+        0.5  # a time is asked for: so far from topic (0) to same (1), one not of it goes
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from perdure import text
-from perdure.recall.when import Span, times
+from perdure.recall.when import Span, times, written
 
 NOW = datetime(2026, 11, 30, 9, tzinfo=UTC)  # a Monday
 
@@ -102,3 +102,17 @@ def test_any_moment_and_any_words_give_a_sane_answer():
     leap = datetime(2024, 2, 29, tzinfo=UTC)
     assert asked("last month", leap) == ["2024-01-01/2024-01-31"]
     assert timedelta(0) <= times("last year", leap)[0].last - times("last year", leap)[0].first
+
+
+@pytest.mark.spec("4.3")
+def test_a_day_or_a_month_that_learning_wrote_is_read_again():
+    said = "Moves on 2026-12-05, pays from 2027-01; 旅行到2026-12-31。"
+    said += "Not 2026-13, 2026-02-30, 1-2026-12-05"
+
+    assert written(said) == [
+        Span(date(2026, 12, 5), date(2026, 12, 5)),
+        Span(date(2027, 1, 1), date(2027, 1, 31)),
+        Span(date(2026, 12, 31), date(2026, 12, 31)),
+    ]
+    december = Span(date(2026, 12, 1), date(2026, 12, 31))
+    assert [december.meets(span) for span in written(said)] == [True, False, True]

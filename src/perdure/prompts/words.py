@@ -74,6 +74,8 @@ class Words:
     """Section titles of ``typed_v2``, in their order."""
     said: str
     """Section title of quoted messages."""
+    noted: tuple[str, str]
+    """When a memory was noted, behind it; and when it was confirmed last, on a later day."""
     labels: Mapping[Kind, str]
     """Labels of ``flat``."""
     long_term: tuple[str, ...]
@@ -101,6 +103,7 @@ WORDS: Mapping[Language, Words] = {
             Kind.TODO_HINT: "【近期待办】",
         },
         said="【以往原话】",
+        noted=("（记于 {first}）", "（记于 {first}，最近确认于 {last}）"),
         labels={
             Kind.CONSTRAINT: "[约束]",
             Kind.PREFERENCE: "[偏好]",
@@ -139,6 +142,7 @@ WORDS: Mapping[Language, Words] = {
             Kind.TODO_HINT: "[Upcoming to-dos]",
         },
         said="[Said earlier]",
+        noted=(" (noted {first})", " (noted {first}, last confirmed {last})"),
         labels={
             Kind.CONSTRAINT: "[constraint]",
             Kind.PREFERENCE: "[preference]",

@@ -29,8 +29,8 @@ from perdure.recall.explain import explained, unfound
 from perdure.recall.find import checked, find
 from perdure.recall.gate import gate
 from perdure.recall.question import Query, asked
-from perdure.recall.rank import Ranked, Sifted
-from perdure.recall.render import layout, render
+from perdure.recall.rank import Ranked, Sifted, of_time
+from perdure.recall.render import dated, layout, render
 from perdure.recall.rerank import reordered, searched
 from perdure.recall.roads import fixed, ordered
 from perdure.recall.search import pinned, sightings
@@ -199,8 +199,12 @@ class Recaller:
             varied = Sifted(tuple(better))
             if sources.embedder is not None:
                 similarity = sources.embedder.similarity
-                varied = topics(better, looked.hits.vectors, similarity, policy.topics)
+                then = {one.item.id for one in better if of_time(one.item, query.times)}
+                vectors = looked.hits.vectors
+                varied = topics(better, vectors, similarity, policy.topics, then=then)
         form = layout(policy.render, _language(query, varied.kept))
+        if query.times:
+            form = dated(form, {entry.item.id for entry in varied.kept if not entry.pinned})
         chars = policy.episodes.quote_chars
         with stage("budget"):
             fitted = fit(varied.kept, form, policy.budget, episodes=looked.said, quote_chars=chars)
@@ -244,20 +248,15 @@ class Recaller:
         if second is None or not knobs.enabled or len(unsure) < 2:  # noqa: PLR2004 - one has no order
             return kept
         texts = [entry.item.content for entry in unsure]
-        try:
-            opinions = course.within(
-                "rerank",
-                lambda: second.rerank(query.words.message, texts),
-                knobs.timeout_ms / 1000,
-                asks=True,
-            )
-            better = reordered(kept, opinions)
-        except Exception as failure:  # noqa: BLE001 - a boundary: what it raises costs its order alone
-            course.failed("rerank", Reason.RERANK_FAILED, failure)
-            meter.count("reranks", outcome="fallback")
-            return kept
-        meter.count("reranks", outcome="ok")
-        return better
+        asking = course.start(
+            "rerank",
+            lambda: reordered(kept, second.rerank(query.words.message, texts)),
+            knobs.timeout_ms / 1000,
+            asks=True,
+        )
+        better = course.arm(asking, "rerank", None, Reason.RERANK_FAILED)
+        meter.count("reranks", outcome="fallback" if better is None else "ok")
+        return kept if better is None else better
 
     def search(
         self,

@@ -12,6 +12,8 @@ from perdure.recall.search import Hits
 from perdure.recall.sources import Meant, Owner, Sources
 from perdure.types import Found, ItemId, MemoryItem, Reason
 
+_WIDER = 4  # a time is asked for: so many times more is looked through for what is of it
+
 
 @dataclass(frozen=True, slots=True)
 class Looked:
@@ -33,6 +35,7 @@ def look(
     """
     policy, knobs = query.policy, query.policy.search
     quotes = policy.budget.episodes if knobs.episodes else 0
+    most = quotes * (_WIDER if query.times else 1)
     by_words, by_meaning = bool(owner.seen and knobs.fulltext), bool(owner.seen and knobs.semantic)
     if not query.words.whole or not (by_words or by_meaning or quotes):
         return Looked(Hits(dense={}))
@@ -56,15 +59,25 @@ def look(
     quoting: Started[list[Found]] | None = None
     if quotes:
         quoting = course.start(
-            "episodes", lambda: sources.said(query, vector, quotes, elsewhere=True), arm_s
+            "episodes", lambda: sources.said(query, vector, most, elsewhere=True), arm_s
         )
     meant = course.arm(comparing, "semantic", Meant())
     said = course.arm(quoting, "episodes", [])
     return Looked(
         Hits(dense=meant.dense, words=words, vectors=meant.vectors),
-        [one for one in said if one.score >= policy.episodes.floor],
+        _of_the_time([one for one in said if one.score >= policy.episodes.floor], query)[:quotes],
         near,
     )
+
+
+def _of_the_time(said: Sequence[Found], query: Query) -> list[Found]:
+    """What was said at the time that the question names, then what was said at another time."""
+    times = query.times
+
+    def elsewhen(one: Found) -> bool:
+        return one.episode is None or not any(span.holds(one.episode.at) for span in times)
+
+    return sorted(said, key=elsewhen)
 
 
 def _asking(sources: Sources, query: Query, course: Course) -> Started[Vector | None] | None:

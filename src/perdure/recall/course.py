@@ -14,6 +14,7 @@ from perdure.errors import PerdureError
 from perdure.types import Degraded, Reason
 
 Result = TypeVar("Result")
+Fallback = TypeVar("Fallback")
 
 _log = logging.getLogger(__name__)
 
@@ -120,29 +121,35 @@ class Course:
         """
         return self.result(self.start(name, work, most_s, asks=asks))
 
-    def arm(self, started: Started[Result] | None, part: str, otherwise: Result) -> Result:
-        """What a search arm found; where it is late or fails, what stands in for it.
+    def arm(
+        self,
+        started: Started[Result] | None,
+        part: str,
+        otherwise: Fallback,
+        reason: Reason | None = None,
+    ) -> Result | Fallback:
+        """What a part of the answer gave; where it is late or fails, what stands in for it.
+
+        Whatever it raises ends that part alone. Of what is not an error of ours only the kind is
+        written down.
 
         Args:
-            started: the arm; None: it does not search.
+            started: the part; None: it does nothing.
             part: what the answer calls it.
             otherwise: what stands in for it.
+            reason: what the answer says of it then; None: late or failed, as it was.
         """
         if started is None:
             return otherwise
         try:
             return self.result(started)
         except Late:
-            self.degrade(part, Reason.SEARCH_LATE)
-        except Exception as failure:  # noqa: BLE001 - a boundary: what a part raises ends that part
-            self.failed(part, Reason.SEARCH_FAILED, failure)
+            self.degrade(part, reason or Reason.SEARCH_LATE)
+        except Exception as failure:  # noqa: BLE001 - the boundary of a part
+            if not isinstance(failure, PerdureError):
+                _log.warning("recall goes on without %s after: %s", part, type(failure).__name__)
+            self.degrade(part, reason or Reason.SEARCH_FAILED)
         return otherwise
-
-    def failed(self, part: str, reason: Reason, failure: Exception) -> None:
-        """A part did not work. Of what is not an error of ours the kind alone is written down."""
-        if not isinstance(failure, PerdureError | Late):
-            _log.warning("recall goes on without %s after: %s", part, type(failure).__name__)
-        self.degrade(part, reason)
 
     def left(self) -> float | None:
         """Seconds until the deadline, at least 0; None: there is none."""

@@ -10,7 +10,7 @@ from perdure import text
 from perdure.policy import Policy, RankPolicy
 from perdure.recall.intent import Intent
 from perdure.recall.merge import Merged
-from perdure.recall.when import Span
+from perdure.recall.when import Span, written
 from perdure.types import Dropped, Kept, Kind, MemoryItem, Reason, Scope, Score
 
 PINNED = "pinned"
@@ -120,8 +120,10 @@ def of_time(item: MemoryItem, times: Sequence[Span]) -> bool:
     """It was learnt or confirmed at one of these times, or its words name one."""
     if any(span.holds(item.created_at) or span.holds(item.updated_at) for span in times):
         return True
-    words = set(text.terms(item.content)) if times else set()
-    return any(span.named_by(words) for span in times)
+    if not times:
+        return False
+    words, days = set(text.terms(item.content)), written(item.content)
+    return any(span.named_by(words) or any(map(span.meets, days)) for span in times)
 
 
 def _ranked(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -52,6 +52,8 @@ class Layout:
     """Section titles; none: no sections."""
     said: str
     """Section title of quoted messages."""
+    noted: tuple[str, str]
+    """Behind a memory, when it was noted; and if it was confirmed on a later day, when last."""
     more: str = ""
     """The closing line when memories were left out; takes their number. Empty: none."""
 
@@ -75,6 +77,21 @@ def layout(policy: RenderPolicy, language: Language) -> Layout:
     """The form that a policy asks for."""
     words = WORDS[language]
     return _FORMS[policy.form](words)
+
+
+def dated(form: Layout, ids: Collection[ItemId]) -> Layout:
+    """The form in which these memories tell when they were noted.
+
+    A question for a time gets no memory of another one that could pass for the answer.
+    """
+
+    def line(item: MemoryItem) -> str:
+        first, last = item.created_at.date(), max(item.created_at, item.updated_at).date()
+        once, again = form.noted
+        mark = (once if first == last else again).format(first=first, last=last)
+        return f"{form.line(item)}{mark}" if item.id in ids else form.line(item)
+
+    return replace(form, line=line)
 
 
 def render(
@@ -125,6 +142,7 @@ def _typed(words: Words) -> Layout:
         line=_bullet,
         order=lambda item, pinned: (places[item.kind], *_steady(item, pinned)),
         said=words.said,
+        noted=words.noted,
     )
 
 
@@ -135,6 +153,7 @@ def _flat(words: Words) -> Layout:
         line=lambda item: f"{words.labels[item.kind]} {quoted(item.content)}",
         order=lambda item, pinned: (places[item.kind], *_steady(item, pinned)),
         said=words.said,
+        noted=words.noted,
     )
 
 
@@ -150,6 +169,7 @@ def _sections(words: Words) -> Layout:
         ),
         newest_first=True,
         said=words.said,
+        noted=words.noted,
     )
 
 
@@ -159,6 +179,7 @@ def _bullets(words: Words) -> Layout:
         line=_bullet,
         order=_steady,
         said=words.said,
+        noted=words.noted,
         more=words.more,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from perdure.policy import TopicsPolicy
 from perdure.ports import Similarity, Vectors
 from perdure.recall.rank import Ranked, Sifted
-from perdure.types import Dropped, Reason
+from perdure.types import ItemId, Reason
 
 
 def topics(
@@ -19,33 +19,42 @@ def topics(
     vectors: Mapping[str, Vectors],
     similarity: Similarity,
     policy: TopicsPolicy,
+    *,
+    then: Collection[ItemId] = (),
 ) -> Sifted:
     """Drop what repeats a better ranked memory, or says too much on its topic.
 
     A topic is opened by its best ranked searched memory; others join the first one that they are
     close to. Pinned memories are never dropped. What they say is said, and they count on a topic,
     but one place of each topic is the question's, however many of them there are. A memory
-    without a vector is a topic of its own.
+    without a vector is a topic of its own. Where a time is asked about, what is of it answers;
+    what says nearly the same of another time would pass for the answer too, and is dropped.
 
     Args:
         ranked: best first.
         vectors: stored vectors by memory id, one row a part of the text.
         similarity: what the cosines of their embedder mean.
         policy: how many memories a topic may have.
+        then: ids of those that are of the time that is asked about.
     """
     searched = [entry for entry in ranked if not entry.pinned]
     if not policy.enabled or not searched or len(ranked) == 1:
         return Sifted(tuple(ranked))
     parts = [vectors.get(entry.item.id) for entry in searched]
-    pins = [vectors.get(entry.item.id) for entry in ranked if entry.pinned]
+    fixed = [entry for entry in ranked if entry.pinned]
+    pins = [vectors.get(entry.item.id) for entry in fixed]
     close, pinned = _cosines(parts, parts), _cosines(parts, pins)
     nearest = pinned.max(axis=1, initial=-1.0)
     room = np.maximum(policy.per_topic - (pinned >= similarity.topic).sum(axis=1), 1)
     if not policy.per_topic:
         room[:] = 0
+    limit = similarity.topic + policy.other_time * (similarity.same - similarity.topic)
+    rivals = np.concatenate([close, pinned], axis=1)[:, _places([*searched, *fixed], then)]
+    late = rivals.max(axis=1, initial=-1.0) >= limit
+    late[_places(searched, then)] = False
     said: list[int] = []
     sizes: Counter[int] = Counter()
-    for place in range(len(searched)):
+    for place in np.flatnonzero(~late).tolist():
         topic = next((first for first in sizes if close[place, first] >= similarity.topic), place)
         same = max(nearest[place], close[place, said].max(initial=-1.0)) >= similarity.same
         if not same and sizes[topic] < room[topic]:
@@ -54,12 +63,16 @@ def topics(
     kept = {searched[place].item.id for place in said}
     return Sifted(
         kept=tuple(entry for entry in ranked if entry.pinned or entry.item.id in kept),
-        dropped=tuple(_repeat(entry) for entry in searched if entry.item.id not in kept),
+        dropped=tuple(
+            entry.dropped(Reason.OTHER_TIME if late[place] else Reason.DUP_TOPIC)
+            for place, entry in enumerate(searched)
+            if entry.item.id not in kept
+        ),
     )
 
 
-def _repeat(entry: Ranked) -> Dropped:
-    return entry.dropped(Reason.DUP_TOPIC)
+def _places(entries: Sequence[Ranked], which: Collection[ItemId]) -> list[int]:
+    return [place for place, entry in enumerate(entries) if entry.item.id in which]
 
 
 def _cosines(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TypeAlias
@@ -11,6 +12,7 @@ import regex
 
 from perdure import text
 
+_WRITTEN = regex.compile(r"(?<![\d-])(\d{4})-(\d{2})(?:-(\d{2}))?(?![\d-])")
 _DAY = timedelta(days=1)
 _WEEK = timedelta(days=7)
 _YEARS = range(1900, 2101)  # what four digits must be to be a year
@@ -27,6 +29,10 @@ class Span:
         """That moment lies in it."""
         start = datetime.combine(self.first, time(), UTC)
         return start <= at < start + (self.last - self.first) + _DAY
+
+    def meets(self, other: Span) -> bool:
+        """They have a day in common."""
+        return self.first <= other.last and other.first <= self.last
 
     def named_by(self, terms: Collection[str]) -> bool:
         """A text with these terms names this time: its days, its month or its year."""
@@ -58,6 +64,17 @@ def times(question: str, at: datetime) -> tuple[Span, ...]:
             if spans:
                 return spans
     return ()
+
+
+def written(words: str) -> list[Span]:
+    """The days and months that a text names as learning writes them: 2026-12-05, 2026-12."""
+    spans = []
+    for match in _WRITTEN.finditer(words):
+        year, month, day = match.groups()
+        with suppress(ValueError, OverflowError):  # there is no such day
+            first = date(int(year), int(month), int(day or 1))
+            spans.append(_day(first) if day else _month(first.year, first.month))
+    return spans
 
 
 def _names(terms: Collection[str], named: list[str], parts: int) -> bool:

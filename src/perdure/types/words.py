@@ -56,6 +56,7 @@ _WORDS: Mapping[Reason, tuple[str, str]] = {
     Reason.EXPIRED: ("its time is up", "已过期"),
     Reason.SENSITIVE_BLOCKED: ("sensitive, and not allowed", "敏感信息，未获允许"),
     Reason.DUP_TOPIC: ("enough is said on this topic", "同一话题已经说得够多"),
+    Reason.OTHER_TIME: ("not of the time that is asked about", "不是所问的时间"),
     Reason.DISMISSED: ("refused by the person", "已被用户拒绝"),
     Reason.SCOPE: ("belongs elsewhere", "不属于这里"),
     Reason.SWITCHED_OFF: ("memory is switched off", "记忆功能已关闭"),
