@@ -32,9 +32,9 @@ BOUNDARIES = {
 }
 ROOMS_THAT_ARE_NONE = {"utils", "helpers", "manager", "service", "base", "impl", "common", "misc"}
 PUBLIC = {
-    "ASSISTANT", "DESKTOP", "TEAM", "Answer", "AsyncMemory", "Found", "ItemFilter", "Kind",
-    "Level", "Memory", "MemoryItem", "Message", "Page", "PerdureError", "Policy", "Preferences",
-    "Reason", "Receipt", "Scope", "Settings", "Status",
+    "ASSISTANT", "DESKTOP", "TEAM", "Answer", "AsyncMemory", "Findings", "Found", "ItemFilter",
+    "Kind", "Level", "Memory", "MemoryItem", "Message", "Page", "PerdureError", "Policy",
+    "Preferences", "Reason", "Receipt", "Scope", "Settings", "Status",
 }  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from perdure.ports import ItemFilter, Page
 from perdure.settings import Settings
 from perdure.types import (
     Answer,
+    Findings,
     Found,
     Kind,
     Level,
@@ -26,6 +27,7 @@ __all__ = [
     "TEAM",
     "Answer",
     "AsyncMemory",
+    "Findings",
     "Found",
     "ItemFilter",
     "Kind",

@@ -15,7 +15,7 @@ from perdure.types import (
     Answer,
     Consolidation,
     Erasure,
-    Found,
+    Findings,
     MemoryItem,
     Message,
     Receipt,
@@ -93,7 +93,7 @@ class AsyncMemory:
 
     async def search(
         self, scope: Scope, query: str | Sequence[Message], limit: int = 10, **how: Any
-    ) -> list[Found]:
+    ) -> Findings:
         """As `Memory.search`."""
         return await _hop(self._memory.search, scope, query, limit, **how)
 

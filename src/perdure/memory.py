@@ -31,7 +31,7 @@ from perdure.types import (
     Consolidation,
     ConversationKind,
     Erasure,
-    Found,
+    Findings,
     MemoryItem,
     Message,
     Mode,
@@ -322,8 +322,8 @@ class Memory:
         policy: Policy | None = None,
         as_of: datetime | None = None,
         floor: float = 0.0,
-    ) -> list[Found]:
-        """Ranked hits before gate and budget, best first.
+    ) -> Findings:
+        """Ranked hits before gate and budget, best first, and what kept it from finding more.
 
         Args:
             scope: whose memories or conversations are searched.

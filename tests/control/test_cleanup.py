@@ -49,7 +49,7 @@ def test_what_expired_is_archived_with_an_entry_and_nothing_else_is_touched(home
 
     assert home.contents() == ["Drives a red car"]
     assert home.contents(ann, Status.ARCHIVED) == ["Is parked on level -3"]
-    assert home.memory.search(ann, "parked level") == []
+    assert list(home.memory.search(ann, "parked level")) == []
     assert last(home, parked) == (Operation.ARCHIVE, Actor.SYSTEM, "expired")
     assert home.items.get(ann, car.id).updated_at == car.updated_at
     assert [job.result["archived"] for job in ran(home)] == [1]

@@ -65,7 +65,7 @@ def test_a_correction_replaces_what_was_believed_and_keeps_the_history(home):
         Operation.UPDATE, Actor.USER, "answer-1",
     )  # fmt: skip
     assert (entry.before, entry.after) == (item.content, now.content)
-    assert home.memory.search(ann, "Trondheim", arms=["fulltext"]) == []
+    assert list(home.memory.search(ann, "Trondheim", arms=["fulltext"])) == []
     assert [hit.content for hit in home.memory.search(ann, "Bergen")] == [now.content]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -20,6 +20,7 @@ from perdure.store.database import SqlDatabase
 from perdure.testing.fakes import WordEmbedder
 from perdure.types import (
     Answer,
+    Findings,
     Found,
     Level,
     MemoryItem,
@@ -163,9 +164,7 @@ class World:
         options = {"policy": self.policy, "at": self.at, **options}
         return self.recaller.answer(scope or self.scope, question, **options)
 
-    def finds(
-        self, query: Any, *args: Any, scope: Scope | None = None, **options: Any
-    ) -> list[Found]:
+    def finds(self, query: Any, *args: Any, scope: Scope | None = None, **options: Any) -> Findings:
         options = {"policy": self.policy, "at": self.at, **options}
         found = self.recaller.search(scope or self.scope, query, *args, **options)
         assert all(0 <= one.score <= 1 and math.isfinite(one.score) for one in found)
@@ -187,7 +186,7 @@ class World:
         return [(one.part, str(one.reason)) for one in answer.degraded]
 
     @staticmethod
-    def contents(found: Sequence[Found]) -> list[str]:
+    def contents(found: Iterable[Found]) -> list[str]:
         """The texts that were found, best first."""
         return [one.content for one in found]
 

@@ -165,7 +165,7 @@ def test_what_is_deleted_is_gone_from_the_next_answer_even_if_an_index_still_has
         tx.items.put(replace(item, status=Status.DISMISSED))
 
     assert world.asks("Who lives in Bergen?").text == ""
-    assert world.finds("Bergen") == []
+    assert list(world.finds("Bergen")) == []
 
 
 @pytest.mark.spec("1")

@@ -43,7 +43,7 @@ def test_a_memory_added_and_deleted_by_another_process_comes_and_goes_at_once(wo
 
     elsewhere(world, "delete", "Is allergic to peanuts")
     assert world.said(world.asks("lunch?")) == ["Eats no fish"]
-    assert world.finds("peanuts") == []
+    assert list(world.finds("peanuts")) == []
 
 
 @pytest.mark.spec("4.3")

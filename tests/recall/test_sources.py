@@ -457,7 +457,7 @@ def test_a_removed_conversation_is_found_no_more(world):
     with world.database.begin() as tx:
         tx.messages.remove(ANN, conversation="c-1")
 
-    assert world.finds("kayak", arms=("episodes",)) == []
+    assert list(world.finds("kayak", arms=("episodes",))) == []
 
 
 @pytest.mark.spec("4.3")
@@ -510,8 +510,7 @@ def test_search_scores_lie_in_0_to_1_and_differ_and_the_best_is_first(world):
 
 
 @pytest.mark.case("API-03")
-def test_a_floor_keeps_what_is_as_good_and_0_is_a_value(world):
-    """How many were hidden is for the caller to see: a search without a floor names them all."""
+def test_a_floor_keeps_what_is_as_good_and_0_is_a_value_and_says_how_many_it_hides(world):
     world.knows("Collects Roman coins")
     world.knows("Keeps coins in a jar at home for later")
     query = "Collects Roman coins"
@@ -520,6 +519,40 @@ def test_a_floor_keeps_what_is_as_good_and_0_is_a_value(world):
     assert [len(world.finds(query, floor=f)) for f in (0, 0.01, scores[1], 0.9, 1.0)] == [
         2, 2, 2, 1, sum(score >= 1 for score in scores),
     ]  # fmt: skip
+    assert [world.finds(query, floor=f).hidden for f in (0, scores[1], 0.9)] == [0, 0, 1]
+    assert world.finds(query, 1, floor=0.9).hidden == 0  # the other would not be there anyway
+    assert world.finds("gardens", floor=0.9).hidden == 0  # there is nothing to hide
+
+
+@pytest.mark.spec("4.10")
+@pytest.mark.case("STO-07")
+@pytest.mark.parametrize("arms", [("semantic", "fulltext"), ("episodes",)])
+def test_a_search_says_what_failed_so_that_nothing_found_and_a_failure_are_two_things(world, arms):
+    world.knows("Collects Roman coins")
+    world.heard("c-1", "Ann: I collect Roman coins", "Bo: Me too", "Ann: Nice")
+
+    def told(query, **parts):
+        world.refit(**parts)
+        found = world.finds(query, arms=arms)
+        return len(found), [(one.part, str(one.reason)) for one in found.degraded]
+
+    embedder, index = world.recaller.sources.embedder, world.recaller.sources.index
+    assert told("Roman coins")[1] == []
+    failed = [("semantic", "SEARCH_FAILED")]
+    assert told("money of antiquity", embedder=Broken()) == (0, failed)
+    assert told("Roman coins", embedder=embedder, index=Broken())[1] == failed
+    assert told("Roman coins", embedder=None, index=index)[1] == [("semantic", "VECTORS_OFF")]
+    assert told("Roman coins", embedder=embedder, index=index)[1] == []
+
+
+@pytest.mark.spec("4.10")
+def test_an_answer_that_quotes_by_words_alone_names_the_index_that_failed(world):
+    world.heard("c-1", "Ann: I collect Roman coins", "Bo: Me too", "Ann: Nice")
+    world.refit(index=Broken())
+    answer = world.asks("Roman coins?", policy=ASSISTANT.but(
+        search=ASSISTANT.search.but(episodes=True), budget=ASSISTANT.budget.but(episodes=1),
+    ))  # fmt: skip
+    assert world.parts(answer) == [("semantic", "SEARCH_FAILED")]
 
 
 @pytest.mark.parametrize(
@@ -547,8 +580,8 @@ def test_what_cannot_be_searched_for_is_refused_by_name(world, arguments, field)
 def test_no_arms_and_a_blank_query_find_nothing(world):
     world.knows("Tea")
 
-    assert world.finds("tea", arms=()) == []
-    assert world.finds("  ") == []
+    assert list(world.finds("tea", arms=())) == []
+    assert list(world.finds("  ")) == []
 
 
 @pytest.mark.parametrize("question", [None, 3, [], [{"role": "user"}]])

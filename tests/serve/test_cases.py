@@ -85,7 +85,9 @@ def test_a_scope_that_is_given_is_applied_and_one_that_is_missing_is_refused(api
         for path in ("/memory/items", "/memory/export", "/memory/projects", "/memory/settings"):
             assert api.get(path, params=query).status_code == 422
     nobody = {"user_id": "nobody"}
-    assert api.post("/memory/search", json=nobody | {"query": "home"}).json() == {"hits": []}
+    found = api.post("/memory/search", json=nobody | {"query": "home"}).json()
+    assert (found["hits"], found["hidden"]) == ([], 0)
+    assert found["degraded"] == [{"part": "semantic", "reason": "VECTORS_OFF"}]
     assert api.post("/memory/context", json=nobody | {"query": "home"}).json()["text"] == ""
 
 

@@ -426,7 +426,9 @@ def test_a_floor_keeps_what_is_near_and_higher_is_better(clinic):
     assert all(0 <= score <= 1 for score in scores)
     assert len(set(scores)) == len(scores) >= 2
     for floor in (0.3, 0.7, 0.99, 1.0):
-        kept = [hit["content"] for hit in found(floor).json()["hits"]]
+        told = found(floor).json()
+        kept = [hit["content"] for hit in told["hits"]]
+        assert told["hidden"] == len(whole) - len(kept)
         assert kept == [hit["content"] for hit in whole if hit["score"] >= floor]
     assert [hit["content"] for hit in found(0.99).json()["hits"]] == ["Collects Roman coins"]
     for wrong in (1.5, -0.2, "high"):

@@ -168,8 +168,12 @@ def test_a_part_that_is_late_or_gone_is_named_and_comes_back_without_a_restart(s
     began = time.monotonic()
     added = api.post("/memory/items", json=ANN | {"content": "Owns a piano."})
     assert added.status_code == 201
-    found = api.post("/memory/search", json=ANN | {"query": "piano"}).json()["hits"]
-    assert [hit["content"] for hit in found] == ["Owns a piano."]
+    found = api.post("/memory/search", json=ANN | {"query": "piano"}).json()
+    assert [hit["content"] for hit in found["hits"]] == ["Owns a piano."]
+    nothing = api.post("/memory/search", json=ANN | {"query": "grand instrument"})
+    assert (nothing.status_code, nothing.json()["hits"]) == (200, [])
+    for told in (found, nothing.json()):
+        assert told["degraded"] == [{"part": "semantic", "reason": "SEARCH_FAILED"}]
     assert api.get("/health/live").status_code == 200
     assert parts(api)["embedder"]["state"] == "down"
     assert time.monotonic() - began < 20

@@ -63,7 +63,7 @@ def test_edits_and_deletes_reach_sql_words_and_vectors_alike(house, memory):
 
     memory.items.edit(ANN, old.id, content="Turned 37 in spring")
     memory.items.delete(ANN, diary.id)
-    assert house.finds("diary") == []  # at once, since hits are read again from SQL
+    assert list(house.finds("diary")) == []  # at once, since hits are read again from SQL
     assert house.status(old) == "pending"
     house.work()
     house.pass_by(70)
@@ -71,7 +71,7 @@ def test_edits_and_deletes_reach_sql_words_and_vectors_alike(house, memory):
 
     assert house.host.refs(ANN, MEMORIES) == {old.id: stamp(memory.items.get(ANN, old.id))}
     assert house.finds("Turned 37 in spring") == ["Turned 37 in spring"]
-    assert memory.search(ANN, "36 diary", arms=["fulltext"]) == []
+    assert list(memory.search(ANN, "36 diary", arms=["fulltext"])) == []
     assert not any(one.state is JobState.DEAD for one in house.jobs())
 
 

@@ -42,7 +42,7 @@ from perdure.text import Language
 from perdure.types import (
     Answer,
     Dropped,
-    Found,
+    Findings,
     MemoryItem,
     Message,
     Mode,
@@ -269,7 +269,7 @@ class Recaller:
         at: datetime,
         as_of: datetime | None = None,
         floor: float = 0.0,
-    ) -> list[Found]:
+    ) -> Findings:
         """Ranked hits before gate and budget, best first; ties by what is newer.
 
         Args:
@@ -284,7 +284,7 @@ class Recaller:
             floor: hits with a lower score, 0..1, are left out.
 
         Returns:
-            Hits with a score in 0..1.
+            Hits with a score in 0..1, how many the floor left out, and what failed.
 
         Raises:
             Rejected: a value cannot be meant; the error names the field.
@@ -294,7 +294,7 @@ class Recaller:
         checked(limit, arms, floor)
         words = asked(query, policy.search.question_chars)
         if not words.whole or not arms:
-            return []
+            return Findings()
         knobs = policy.search.but(
             pinned=False,
             semantic="semantic" in arms,
@@ -309,8 +309,7 @@ class Recaller:
             policy=policy.but(search=knobs),
             as_of=as_of,
         )
-        found = find(self._now(scope), self.meter, wanted, limit, as_of)
-        return [one for one in found if one.score >= floor]
+        return find(self._now(scope), self.meter, wanted, limit, floor)
 
 
 _NOTHING = Answer(text="", kept=(), dropped=(), degraded=(), trace="")

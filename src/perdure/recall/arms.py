@@ -9,7 +9,7 @@ from perdure.ports import Vector
 from perdure.recall.course import Course, Started
 from perdure.recall.question import Query
 from perdure.recall.search import Hits
-from perdure.recall.sources import Meant, Owner, Sources
+from perdure.recall.sources import Meant, Owner, Said, Sources
 from perdure.types import Found, ItemId, MemoryItem, Reason
 
 _WIDER = 4  # a time is asked for: so many times more is looked through for what is of it
@@ -56,16 +56,20 @@ def look(
             arm_s,
             asks=owner.anew is not None,
         )
-    quoting: Started[list[Found]] | None = None
+    quoting: Started[Said] | None = None
     if quotes:
         quoting = course.start(
             "episodes", lambda: sources.said(query, vector, most, elsewhere=True), arm_s
         )
     meant = course.arm(comparing, "semantic", Meant())
-    said = course.arm(quoting, "episodes", [])
+    said = course.arm(quoting, "episodes", Said())
+    if said.blind is not None:
+        course.degrade("semantic", said.blind)
     return Looked(
         Hits(dense=meant.dense, words=words, vectors=meant.vectors),
-        _of_the_time([one for one in said if one.score >= policy.episodes.floor], query)[:quotes],
+        _of_the_time([one for one in said.found if one.score >= policy.episodes.floor], query)[
+            :quotes
+        ],
         near,
     )
 

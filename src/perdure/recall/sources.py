@@ -32,6 +32,7 @@ from perdure.types import (
     ItemId,
     MemoryItem,
     Preferences,
+    Reason,
     Scope,
     Status,
     Switches,
@@ -64,6 +65,15 @@ class Meant:
     """Relevance of what is near the question; None: vectors do not answer."""
     vectors: Mapping[ItemId, Vectors] = field(default_factory=dict)
     """Stored vectors of what was found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Messages that were found, best first."""
+
+    found: Sequence[Found] = ()
+    blind: Reason | None = None
+    """Why they were found by words alone, though there was a vector to search with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,7 +206,7 @@ class Sources:
         limit: int,
         *,
         elsewhere: bool = False,
-    ) -> list[Found]:
+    ) -> Said:
         """Messages, best first; what is not above the average message is not found.
 
         Args:
@@ -211,12 +221,12 @@ class Sources:
         with self.database.read() as tx:
             outline = self.outlines.of(tx, scope)
             if not len(outline):
-                return []
+                return Said()
             found = Postings(texts=len(outline), average_length=0.0, found=())
             if terms:
                 found = tx.fulltext.postings(scope, Corpus.EPISODES, terms)
             most = min(len(outline), policy.episodes.candidates)
-            cosines = self._cosines(tx, scope, vector, most)
+            cosines, blind = self._cosines(tx, scope, vector, most)
             total = scores(outline, whole, found, cosines, policy, times=query.times)
             total[hidden(outline, query, elsewhere=elsewhere)] = 0.0
             best_last = np.argsort(total, kind="stable")
@@ -226,7 +236,7 @@ class Sources:
             wanted = {outline.seqs[p] for place in places for p in (place, *near[place])}
             said = {one.seq: one for one in tx.messages.by_seq(scope, wanted)}
         half = policy.episodes.half_score
-        return [
+        quotes = [
             Found(
                 item=None,
                 episode=said[outline.seqs[place]],
@@ -237,20 +247,21 @@ class Sources:
             for place in places
             if outline.seqs[place] in said
         ]
+        return Said(quotes, blind)
 
     def _cosines(
         self, tx: Transaction, scope: Scope, vector: Vector | None, limit: int
-    ) -> dict[str, float] | None:
-        """Of the nearest messages, by ref; None: vectors did not answer."""
+    ) -> tuple[dict[str, float] | None, Reason | None]:
+        """Of the nearest messages, by ref; None, and why, where vectors did not answer."""
         if vector is None or self.index is None:
-            return None
+            return None, None
         try:
             nearest = self.index.search(tx, scope, Corpus.EPISODES, vector, limit)
         except DatabaseUnavailable:
             raise
         except Unavailable:
-            return None
-        return {hit.ref: hit.similarity for hit in nearest}
+            return None, Reason.SEARCH_FAILED
+        return {hit.ref: hit.similarity for hit in nearest}, None
 
 
 def _known(

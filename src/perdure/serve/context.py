@@ -77,12 +77,16 @@ def context(memory: Door, who: Who, body: ContextIn) -> ContextOut:
 
 @routes.post("/memory/search", summary="Search memories, or what was said")
 def found(memory: Door, who: Who, body: SearchIn) -> HitsOut:
-    """Ranked hits, best first, before any gate or budget."""
-    hits = memory.search(
+    """Ranked hits, best first, before any gate or budget.
+
+    `degraded` names what did not work, so that no hits and a failure are two things; `hidden` says
+    how many hits the floor left out.
+    """
+    findings = memory.search(
         who.scope(body), body.query, body.limit,
         arms=body.arms, floor=body.floor, as_of=body.as_of,
     )  # fmt: skip
-    return HitsOut.model_validate({"hits": hits})
+    return HitsOut.model_validate(findings)
 
 
 @routes.post(

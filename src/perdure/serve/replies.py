@@ -337,9 +337,16 @@ class HitOut(Reply):
 
 
 class HitsOut(Reply):
-    """Hits, best first."""
+    """Hits, best first, and what kept the search from finding more."""
 
     hits: list[HitOut]
+    hidden: int = Field(
+        description="Hits that `floor` left out; without it they would be here.", examples=[0]
+    )
+    degraded: list[DegradedOut] = Field(
+        description="Parts that did not work this time; what the others found stands.",
+        examples=[[{"part": "semantic", "reason": "SEARCH_FAILED"}]],
+    )
 
 
 # ── moving and looking after ─────────────────────────────────────────────────────────────────────

@@ -1,7 +1,7 @@
 """The shared words: who is meant, what was said, what is remembered, and what became of it."""
 
 from perdure.types.access import MAY, Claimed, Key, KeyRole, Permission
-from perdure.types.answer import Answer, Degraded, Dropped, Found, Kept
+from perdure.types.answer import Answer, Degraded, Dropped, Findings, Found, Kept
 from perdure.types.checks import (
     MAX_BINDING,
     MAX_MESSAGE,
@@ -72,6 +72,7 @@ __all__ = [
     "Dropped",
     "Erasure",
     "Feedback",
+    "Findings",
     "Found",
     "ItemId",
     "Job",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,6 +60,26 @@ class Degraded:
 
     part: str
     reason: Reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What a search found, best first, and what kept it from finding more."""
+
+    hits: tuple[Found, ...] = ()
+    hidden: int = 0
+    """Hits that the floor left out; without it they would be here."""
+    degraded: tuple[Degraded, ...] = ()
+    """Parts of the search that did not work this time."""
+
+    def __iter__(self) -> Iterator[Found]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __getitem__(self, place: int) -> Found:
+        return self.hits[place]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
