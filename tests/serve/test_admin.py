@@ -197,6 +197,12 @@ def test_nobody_makes_a_key_that_may_more_than_their_own(admin):
     for body in ({"role": "admin"}, {"role": "admin", "permissions": ["memory:read"]}):
         refused = some.post("/admin/keys", json={"name": "mine"} | body)
         assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+    all_within = admin.post("/admin/keys", json={"name": "all", "role": "admin"}).json()
+    assert set(all_within["permissions"]) == {
+        "admin:read", "memory:read", "jobs:write", "settings:write", "keys:write",
+    }  # fmt: skip
+    beyond = {"name": "all", "role": "admin", "permissions": ["deployment:read"]}
+    assert admin.post("/admin/keys", json=beyond).status_code == 403
     made = some.post("/admin/keys", json={"name": "网店"}).json()
     assert made["permissions"] == ["memory:use"]
     listed = some.get("/admin/keys")
@@ -207,10 +213,18 @@ def test_nobody_makes_a_key_that_may_more_than_their_own(admin):
 
 
 @pytest.mark.spec("10")
-def test_figures_are_for_admins(admin):
+def test_figures_are_for_admins_and_those_of_all_namespaces_for_whoever_runs_them_all(admin):
     root = httpx.URL(admin.api.base_url).copy_with(path="/metrics")
     assert admin.api.get(root).status_code == 403
-    assert "perdure_recalls_total" in admin.get(root).text
+    memory = admin.api.memory
+    with memory.parts.database.begin() as tx:
+        month = f"{memory.parts.clock():%Y-%m}"
+        tx.spend.add("lab", "bo", Spend(month=month, model="of-lab", purpose="extract", calls=1))
+    refused = admin.get(root)
+    assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+    assert "of-lab" not in admin.get("/admin/metrics/summary").text
+    told = admin.given(Permission.DEPLOYMENT_READ).get(root).text
+    assert "perdure_recalls_total" in told
     assert "memory_retrieval_hit_rate" in admin.get("/admin/metrics/summary").json()["rates"]
 
 

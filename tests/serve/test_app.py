@@ -26,6 +26,10 @@ def test_an_error_is_told_in_the_readers_language(api):
     assert told("en-GB,zh;q=0.5")["title"] == "There is no such thing here."
     for wish in ("zh", "zh-CN,zh;q=0.9,en;q=0.8", "fr, zh-TW;q=0.4", "en;q=0.1,zh"):
         assert told(wish)["title"] == "这里没有这一项。"
+    for wish in ("en; q=0.5, zh; q=0.9", "EN;Q=0.5 , ZH-Hans-CN ; q = 0.9", "en;level=1;q=0,zh"):
+        assert told(wish)["title"] == "这里没有这一项。"
+    for wish in ("zh;q=0", "zh; q=0.000, en;q=0.1", "zh;q=nan", "zh; q=0.1, en", ""):
+        assert told(wish)["title"] == "There is no such thing here."
     assert told("fr;q=x,,")["code"] == "not_found"
     wrong = api.post("/memory/items", json=ANN, headers={"Accept-Language": "zh"}).json()
     assert wrong["detail"] == "content: 缺少此字段。"

@@ -21,7 +21,7 @@ def contents(api, **query):
     return [item["content"] for item in listed.json()["items"]]
 
 
-@pytest.mark.spec("6", "9")
+@pytest.mark.spec("6", "9", "12.http")
 def test_a_memory_is_written_corrected_refused_restored_and_deleted(api):
     """A 8, A 5.3: edit keeps the status; dismiss and restore are explicit and separate."""
     item = added(api, "Likes tea.", kind="preference", metadata={"theme": "food"})
@@ -43,6 +43,27 @@ def test_a_memory_is_written_corrected_refused_restored_and_deleted(api):
     assert [e["operation"] for e in entries] == [
         "create", "update", "dismiss", "restore", "delete",
     ]  # fmt: skip
+
+
+@pytest.mark.spec("2", "6")
+def test_a_key_of_the_metadata_is_taken_out_with_null_and_gives_room_for_another(api):
+    sixteen = {f"k{n}": "v" for n in range(16)}
+    item = added(api, "Likes tea.", metadata=sixteen)
+    where = f"/memory/items/{item['id']}"
+
+    def patched(**metadata):
+        return api.patch(where, json=ANN | {"metadata": metadata})
+
+    assert patched(new="v").status_code == 422
+    changed = patched(k0=None, k1="w", new="v", never=None)
+    assert (changed.status_code, changed.json()["metadata"]) == (
+        200, {f"k{n}": "v" for n in range(2, 16)} | {"k1": "w", "new": "v"},
+    )  # fmt: skip
+    assert api.get(where, params=ANN).json()["metadata"] == changed.json()["metadata"]
+    assert contents(api, metadata="k0=v") == []
+    assert contents(api, metadata="new=v") == ["Likes tea."]
+    refused = api.post("/memory/items", json=ANN | {"content": "x", "metadata": {"a": None}})
+    assert (refused.status_code, refused.json()["field"]) == (422, "metadata")
 
 
 @pytest.mark.spec("6", "2")

@@ -81,6 +81,10 @@ def other(_context, _inspected, column, found, _expected):
     return False if type(found).__name__ == MYSQL_TYPES.get(str(column.type)) else None
 
 
+def indexes(connection):
+    return {one["name"] for one in inspect(connection).get_indexes("perdure_memories")}
+
+
 def upgraded(url, revision):
     """A database as it was with that revision."""
     engine = create_engine(url)
@@ -323,6 +327,17 @@ def test_the_seventh_revision_finds_what_can_no_longer_be_brought_back(empty_url
         assert tx.audit.forget(ANN, moment(5)) == 1
         assert overdue(tx, 7) == ["小林"]
     database.close()
+
+
+@pytest.mark.spec("6")
+def test_the_eighth_revision_lists_what_was_there_newest_first(empty_url, connected):
+    """From 0007: a list by pages has an index, and loses no row."""
+    upgraded(empty_url, "0007")
+    with connected(empty_url) as old:
+        assert "ix_perdure_memories_listed" not in indexes(old)
+    assert migrate(empty_url)
+    with connected(empty_url) as new:
+        assert "ix_perdure_memories_listed" in indexes(new)
 
 
 def test_there_is_one_newest_revision_and_the_code_names_it():

@@ -11,16 +11,21 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import event
 
-from perdure.ports import Corpus, Due
+from perdure.ports import Corpus, Due, ItemFilter
 from perdure.store.database import SqlDatabase
-from perdure.testing.samples import ANN, NOW
-from perdure.types import JobState, JobType
+from perdure.store.filters import cursor
+from perdure.testing.samples import ANN, NOW, memory
+from perdure.types import JobState, JobType, Status
 
 WHOLE = re.compile(r"SCAN (perdure_(?!places)\w+|other)|.*\(namespace=\?\)$")
 AGO = NOW - timedelta(days=30)
 TYPES = list(JobType)
+ACTIVE = ItemFilter(statuses=frozenset({Status.ACTIVE}))
+AFTER = cursor(memory(ANN, "Likes tea"))
 ASKED = {
     "a user's active memories": lambda tx: tx.items.active(ANN),
+    "a page of a user's memories": lambda tx: tx.items.page(ANN, ACTIVE, 50),
+    "the next page of a user's memories": lambda tx: tx.items.page(ANN, ACTIVE, 50, AFTER),
     "a user's revision": lambda tx: tx.users.revision(ANN, Corpus.MEMORIES),
     "a user's terms": lambda tx: tx.fulltext.postings(ANN, Corpus.MEMORIES, ["tea", "茶"]),
     "a user's vectors": lambda tx: tx.vectors.read(ANN, Corpus.MEMORIES, "m"),
@@ -77,3 +82,11 @@ def test_no_whole_table_is_read_for(asked, plans_of):
 def test_of_the_jobs_that_are_done_only_old_ones_are_looked_at(plans_of):
     [step] = plans_of(lambda tx: tx.jobs.forget(AGO))
     assert step.endswith("(state=? AND updated_at<?)")
+
+
+@pytest.mark.spec("6")
+@pytest.mark.parametrize("after", [None, AFTER], ids=["first page", "next page"])
+def test_a_page_of_memories_is_read_in_its_order_and_nothing_is_sorted(after, plans_of):
+    plans = plans_of(lambda tx: tx.items.page(ANN, ACTIVE, 50, after))
+    assert any("ix_perdure_memories_listed" in step for step in plans)
+    assert not [step for step in plans if "TEMP B-TREE" in step]

@@ -34,7 +34,7 @@ def create(
     ] = KeyRole.APP,
     may: Annotated[
         list[Permission] | None,
-        typer.Option(help="Repeat to allow several; all that the role may have, if left out."),
+        typer.Option(help="Repeat to allow several; all within the namespace, if left out."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -43,6 +43,7 @@ def create(
     Examples:
     - `perdure keys create "web shop"`
     - `perdure keys create 小林 --role admin --may admin:read --may jobs:write`
+    - `perdure keys create prometheus --role admin --may deployment:read`
     """
     place = given(context)
     with place.open() as memory:

@@ -16,6 +16,7 @@ from perdure.ports import Clock, Database, Transaction
 from perdure.types import (
     MAX_NAMESPACE,
     MAY,
+    WITHIN,
     Actor,
     AuditEntry,
     Key,
@@ -76,14 +77,14 @@ class Keys:
             namespace: what it opens.
             name: what people call it.
             role: ``app`` or ``admin``.
-            permissions: None gives all that the role may have.
+            permissions: None gives all that the role may have within its namespace.
             by: who makes it, for the audit.
 
         Raises:
             Rejected: a name cannot be meant, or the role may not have such a permission.
         """
         role = one_of(KeyRole, role, "role")
-        wanted = MAY[role] if permissions is None else {
+        wanted = WITHIN[role] if permissions is None else {
             one_of(Permission, one, "permissions") for one in permissions
         }  # fmt: skip
         if not wanted or not wanted <= MAY[role]:

@@ -21,11 +21,13 @@ def audited(
     view: Reads,
     user_id: Annotated[str, Query()] = "",
     page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
+    after: Annotated[str | None, Query()] = None,
 ) -> Response:
     """Find a user; then all of their memories, whatever their status."""
     rows = None
     if user_id:
-        rows = admin.memories(view.memory, view.who, RowsQuery(user_id=user_id, page=page))
+        asked = RowsQuery(user_id=user_id, page=page, after=after)
+        rows = admin.memories(view.memory, view.who, asked)
     return view.html("audit.html", asked=user_id, rows=rows)
 
 

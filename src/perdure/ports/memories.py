@@ -93,11 +93,15 @@ class MemoryStore(Protocol):
     def page(
         self, scope: Scope, which: ItemFilter, limit: int = 50, after: str | None = None
     ) -> Page:
-        """Newest ``updated_at`` first, ties by newer id. Bindings left empty list everything."""
+        """Newest ``created_at`` first, ties by newer id. Bindings left empty list everything.
+
+        No change moves a row, so that a walk over pages returns each row that is there throughout
+        once.
+        """
         ...
 
-    def every(self, scope: Scope, which: ItemFilter) -> list[MemoryItem]:
-        """All that match, newest ``updated_at`` first."""
+    def every(self, scope: Scope, which: ItemFilter, limit: int | None = None) -> list[MemoryItem]:
+        """All that match, newest ``updated_at`` first, or so many of them."""
         ...
 
     def walk(self, scope: Scope, after: str, limit: int) -> list[MemoryItem]:

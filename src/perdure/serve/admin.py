@@ -14,7 +14,7 @@ from perdure.errors import Forbidden, Misconfigured, NotFound, Rejected
 from perdure.memory import Memory
 from perdure.policy import Policy
 from perdure.ports import AuditFilter, ItemFilter
-from perdure.serve.auth import Caller, Keeping, Looking, Mending, Reading, Setting
+from perdure.serve.auth import Caller, Keeping, Looking, Mending, Reading, Setting, Watching
 from perdure.serve.door import Door
 from perdure.serve.problems import EVERYWHERE, problems
 from perdure.serve.replies import (
@@ -32,7 +32,7 @@ from perdure.serve.replies import (
 )
 from perdure.serve.wire import MAX_LISTED, Text, Time
 from perdure.types import (
-    MAY,
+    WITHIN,
     Actor,
     AuditEntry,
     JobState,
@@ -66,6 +66,13 @@ class RowsQuery(_Strict):
     page_size: int = Field(default=20, ge=1, le=_PAGE_SIZE)
     scope: Level | None = Field(default=None, description="`user` or `project`; both if left out.")
     status: list[Status] | None = Field(default=None, description="Any, if left out.")
+    after: str | None = Field(
+        default=None,
+        description=(
+            "The cursor `next` of the page before; `page` only counts then. Between numbers a row "
+            "can slip while others come and go, between cursors none can."
+        ),
+    )
 
 
 class JobsQuery(_Strict):
@@ -124,7 +131,7 @@ class KeyIn(_Strict):
     name: Text = Field(min_length=1, max_length=255, examples=["web shop"])
     role: KeyRole = KeyRole.APP
     permissions: list[Permission] | None = Field(
-        default=None, description="All that the role may have, if left out."
+        default=None, description="All that the role may have within its namespace, if left out."
     )
 
 
@@ -156,7 +163,10 @@ def note(memory: Memory, who: Caller, operation: Operation, what: str, *, item: 
 
 @routes.get("/memory", summary="Read a user's memories, page by page")
 def memories(memory: Door, who: Reading, query: Annotated[RowsQuery, Query()]) -> RowsOut:
-    """Whatever their status, newest first. It is noted in the audit; nothing can be written."""
+    """Whatever their status, newest first. It is noted in the audit; nothing can be written.
+
+    No change moves a memory in the list; `after` misses none.
+    """
     scope = Scope(namespace=who.namespace, user=query.user_id)
     memory.parts.audit.looked(scope, who.name, "memories")
     kept = frozenset(Status) - {Status.DELETED}
@@ -164,14 +174,15 @@ def memories(memory: Door, who: Reading, query: Annotated[RowsQuery, Query()]) -
         statuses=kept if query.status is None else kept.intersection(query.status),
         level=query.scope,
     )
+    before = (query.page - 1) * query.page_size if query.after is None else 0
     with memory.parts.database.read() as tx:
-        found = tx.items.every(scope, which)
-    start = (query.page - 1) * query.page_size
+        found = tx.items.page(scope, which, before + query.page_size, query.after)
     return RowsOut(
-        items=[ItemOut.model_validate(i) for i in found[start : start + query.page_size]],
+        items=[ItemOut.model_validate(item) for item in found.items[before:]],
         page=query.page,
         page_size=query.page_size,
-        total=len(found),
+        total=found.total,
+        next=found.next,
     )
 
 
@@ -284,7 +295,7 @@ def keys(memory: Door, who: Keeping) -> KeysOut:
 def made(memory: Door, who: Keeping, body: KeyIn) -> NewKeyOut:
     """Its secret is shown this once. Nobody gives an admin more than they have."""
     if body.role is KeyRole.ADMIN:
-        wanted = MAY[KeyRole.ADMIN] if body.permissions is None else frozenset(body.permissions)
+        wanted = WITHIN[KeyRole.ADMIN] if body.permissions is None else frozenset(body.permissions)
         if not wanted <= who.permissions:
             raise Forbidden("It would be allowed more than yours.", field="permissions")
     key, secret = memory.parts.keys.create(
@@ -330,7 +341,7 @@ figures = APIRouter(tags=["health"])
     response_class=PlainTextResponse,
     responses=EVERYWHERE,
 )
-def measured(memory: Door, _: Looking) -> PlainTextResponse:
+def measured(memory: Door, _: Watching) -> PlainTextResponse:
     """Names, numbers and reasons of all namespaces together, never a text.
 
     Counters are of this process since it began: scrape every process and add them up, for example

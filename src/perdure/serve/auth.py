@@ -289,5 +289,7 @@ Mending = Annotated[Caller, Security(_recognised, scopes=[Permission.JOBS_WRITE]
 """An admin who looks after jobs."""
 Setting = Annotated[Caller, Security(_recognised, scopes=[Permission.SETTINGS_WRITE])]
 """An admin who sets run-time values."""
+Watching = Annotated[Caller, Security(_recognised, scopes=[Permission.DEPLOYMENT_READ])]
+"""Who sees how the whole deployment stands."""
 Keeping = Annotated[Caller, Security(_recognised, scopes=[Permission.KEYS_WRITE])]
 """An admin who looks after keys."""

@@ -79,15 +79,18 @@ EVERYWHERE = problems(400, 401, 403, 413, 422, 429, 503)
 
 def language(headers: Headers) -> text.Language:
     """The language the reader asks for: the first of English and Chinese by preference."""
-    wishes = []
+    best, chosen = 0.0, "en"
     for part in headers.get("accept-language", "").split(","):
-        tag, _, weight = part.partition(";q=")
+        tag, *about = (piece.strip().lower() for piece in part.split(";"))
+        pairs = (piece.partition("=") for piece in about)
+        weight = next((value for name, _, value in pairs if name.strip() == "q"), "1")
         try:
-            wishes.append((-float(weight or 1), tag.strip().lower()[:2]))
+            wish = float(weight)
         except ValueError:
             continue
-    known = [tag for _, tag in sorted(wishes, key=lambda wish: wish[0]) if tag in ("en", "zh")]
-    return "zh" if known[:1] == ["zh"] else "en"
+        if wish > best and tag[:2] in ("en", "zh"):  # 0 means: not this one
+            best, chosen = wish, tag[:2]
+    return "zh" if chosen == "zh" else "en"
 
 
 def of_error(error: PerdureError, status: int, language: text.Language) -> JSONResponse:

@@ -363,12 +363,13 @@ class ImportedOut(Reply):
 
 
 class RowsOut(Reply):
-    """A numbered page of a user's memories, for admins."""
+    """A numbered page of a user's memories, for admins; `next` is the cursor of the one behind."""
 
     items: list[ItemOut]
     page: int
     page_size: int
     total: int
+    next: str | None
 
 
 class JobOut(Reply):

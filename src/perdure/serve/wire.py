@@ -148,7 +148,11 @@ class ItemChange(Named):
     importance: StrictFloat | StrictInt | None = Field(default=None, description="0 to 1.")
     sensitivity: StrictInt | None = Field(default=None, description="0 ordinary … 2 high.")
     expires_at: Time | None = Field(default=None, description="null: never.")
-    metadata: dict[Text, Text] | None = Field(default=None, examples=[{"theme": "food"}])
+    metadata: dict[Text, Text | None] | None = Field(
+        default=None,
+        description="Keys that are not named stay; in a change null takes one out.",
+        examples=[{"theme": "food"}],
+    )
 
     def about(self) -> dict[str, Any]:
         """The fields that were given, but the content. null only means something for a time."""

@@ -25,6 +25,8 @@ BINDINGS = {
     "conversation": memories.c.conversation_id,
 }
 NEWEST_FIRST = (memories.c.updated_at.desc(), memories.c.id.desc())
+LISTED = (memories.c.created_at.desc(), memories.c.id.desc())
+"""Of lists that are read page by page: whatever happens to a row meanwhile, its place stays."""
 
 _MACHINE = (Source.AUTO.value, Source.CONSOLIDATED.value)
 _CURSOR = re.compile(r"(-?\d{1,18}):(.+)", re.DOTALL)
@@ -104,7 +106,7 @@ def contains(column: ColumnElement[Any], literal: str) -> ColumnElement[bool]:
 
 def cursor(last: MemoryItem) -> str:
     """Where a list that ended with this memory goes on; opaque."""
-    place = f"{micros(last.updated_at)}:{last.id}"
+    place = f"{micros(last.created_at)}:{last.id}"
     return base64.urlsafe_b64encode(place.encode()).decode().rstrip("=")
 
 
@@ -116,8 +118,8 @@ def behind(after: str) -> ColumnElement[bool]:
     """
     at, item = _place(after)
     return or_(
-        memories.c.updated_at < at,
-        and_(memories.c.updated_at == at, memories.c.id < item),
+        memories.c.created_at < at,
+        and_(memories.c.created_at == at, memories.c.id < item),
     )
 
 

@@ -10,6 +10,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Insert,
+    Select,
     Update,
     bindparam,
     delete,
@@ -38,6 +39,7 @@ _ID = memories.c.id == bindparam("of_id")
 _IDS = memories.c.id.in_(bindparam("ids", expanding=True))
 _ALL = select(*rows.COLUMNS)
 _NEWEST = _ALL.order_by(*filters.NEWEST_FIRST)
+_LISTED = _ALL.order_by(*filters.LISTED)
 
 _GET = _ALL.where(*_OWNER, *filters.REACHED, _IDS)
 _BY_HASH = _ALL.where(*_OWNER, memories.c.content_hash == bindparam("statement"))
@@ -102,14 +104,17 @@ class SqlItems(SqlTombstones):
     def page(
         self, scope: Scope, which: ItemFilter, limit: int = 50, after: str | None = None
     ) -> Page:
-        """Newest ``updated_at`` first, ties by newer id. Bindings left empty list everything.
+        """Newest ``created_at`` first, ties by newer id. Bindings left empty list everything.
+
+        No change moves a row, so that a walk over pages returns each row that is there throughout
+        once.
 
         Raises:
             Rejected: ``after`` is no cursor.
         """
         wanted = [*filters.bound(scope), *filters.matches(which)]
         further = [filters.behind(after)] if after is not None else []
-        found = self._select([*wanted, *further], scope, limit + 1)
+        found = self._select(_LISTED, [*wanted, *further], scope, limit + 1)
         items = tuple(found[:limit])
         return Page(
             items=items,
@@ -117,9 +122,10 @@ class SqlItems(SqlTombstones):
             total=self._count(wanted, scope),
         )
 
-    def every(self, scope: Scope, which: ItemFilter) -> list[MemoryItem]:
-        """All that match, newest ``updated_at`` first."""
-        return self._select([*filters.bound(scope), *filters.matches(which)], scope, None)
+    def every(self, scope: Scope, which: ItemFilter, limit: int | None = None) -> list[MemoryItem]:
+        """All that match, newest ``updated_at`` first, or so many of them."""
+        wanted = [*filters.bound(scope), *filters.matches(which)]
+        return self._select(_NEWEST, wanted, scope, None)
 
     def walk(self, scope: Scope, after: str, limit: int) -> list[MemoryItem]:
         """The rows with an id above ``after``, whatever their status, by id."""
@@ -143,9 +149,13 @@ class SqlItems(SqlTombstones):
         return sorted(self._connection.execute(_PROJECTS, whose(scope)).scalars())
 
     def _select(
-        self, wanted: Collection[ColumnElement[bool]], scope: Scope, limit: int | None
+        self,
+        ordered: Select[Any],
+        wanted: Collection[ColumnElement[bool]],
+        scope: Scope,
+        limit: int | None,
     ) -> list[MemoryItem]:
-        statement = _NEWEST.where(*_OWNER, *wanted).limit(limit)
+        statement = ordered.where(*_OWNER, *wanted).limit(limit)
         found = self._connection.execute(statement, whose(scope))
         return [rows.item(row) for row in found.all()]
 

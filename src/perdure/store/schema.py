@@ -134,6 +134,7 @@ memories = Table(
     PrimaryKeyConstraint("namespace", "user_id", "id"),
     UniqueConstraint("namespace", "user_id", "content_hash", name="uq_perdure_memories_statement"),
     Index("ix_perdure_memories_newest", "namespace", "user_id", "status", "updated_at", "id"),
+    Index("ix_perdure_memories_listed", "namespace", "user_id", "status", "created_at", "id"),
     Index("ix_perdure_memories_kind", "namespace", "user_id", "status", "kind", "updated_at"),
     Index("ix_perdure_memories_level", "namespace", "user_id", "level", "status"),
     Index("ix_perdure_memories_project", "namespace", "user_id", "project", "status"),

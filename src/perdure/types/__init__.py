@@ -1,6 +1,6 @@
 """The shared words: who is meant, what was said, what is remembered, and what became of it."""
 
-from perdure.types.access import MAY, Claimed, Key, KeyRole, Permission
+from perdure.types.access import MAY, WITHIN, Claimed, Key, KeyRole, Permission
 from perdure.types.answer import Answer, Degraded, Dropped, Findings, Found, Kept
 from perdure.types.checks import (
     MAX_BINDING,
@@ -55,6 +55,7 @@ __all__ = [
     "MAX_USER",
     "MAY",
     "OF_MEMORIES",
+    "WITHIN",
     "Action",
     "Actor",
     "Answer",

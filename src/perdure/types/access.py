@@ -23,6 +23,8 @@ class Permission(StrEnum):
     """Set run-time values."""
     KEYS_WRITE = "keys:write"
     """Make, list and revoke keys."""
+    DEPLOYMENT_READ = "deployment:read"
+    """See figures of all namespaces together. The only one that reaches beyond its own."""
 
 
 class KeyRole(StrEnum):
@@ -39,6 +41,10 @@ MAY: Mapping[KeyRole, frozenset[Permission]] = {
     KeyRole.ADMIN: frozenset(Permission) - {Permission.MEMORY_USE},
 }
 """All that a key of a role may be allowed; a key can be given less."""
+WITHIN: Mapping[KeyRole, frozenset[Permission]] = {
+    role: may - {Permission.DEPLOYMENT_READ} for role, may in MAY.items()
+}
+"""What a key is allowed where nothing is said: all within its namespace, nothing beyond."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
