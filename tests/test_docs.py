@@ -167,7 +167,7 @@ def test_the_python_in_a_document_compiles(page):
         compile(code, named(page), "exec")
 
 
-@pytest.mark.spec("12")
+@pytest.mark.spec("12.python")
 @pytest.mark.parametrize(
     ("page", "said"),
     [

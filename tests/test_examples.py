@@ -26,7 +26,7 @@ def run(name, typed="", **settings):
     )
 
 
-@pytest.mark.spec("12")
+@pytest.mark.spec("12.python")
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -42,7 +42,7 @@ def test_an_example_shows_what_is_remembered(name, said):
         assert words in ran.stdout
 
 
-@pytest.mark.spec("4.9", "12")
+@pytest.mark.spec("4.9", "12.python")
 def test_a_chat_gives_the_model_what_it_learnt_a_line_before():
     with ModelServer(rule=lambda request: "ok" if "messages" in request.body else "") as server:
         ran = run(

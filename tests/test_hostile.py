@@ -66,7 +66,7 @@ def test_an_endpoint_cannot_ask_for_a_pause_without_end():
     assert (told.at - NOON).total_seconds() <= JobsPolicy().retry_after_max_s
 
 
-@pytest.mark.spec("12")
+@pytest.mark.spec("12.import")
 @pytest.mark.parametrize(
     ("field", "value"),
     [

@@ -28,7 +28,7 @@ def contents(memory: Memory, who: Scope) -> list[str]:
     return [item.content for item in memory.items.list(who)]
 
 
-@pytest.mark.spec("3", "4", "12")
+@pytest.mark.spec("3", "4", "12.python")
 def test_what_was_said_in_one_conversation_helps_in_the_next(memory):
     """C day 3: a preference is remembered, works in the next turn, is deleted and is gone."""
     said = Message("user", "I moved to Bergen. Answer me in Norwegian from now on.")

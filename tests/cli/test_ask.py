@@ -19,7 +19,7 @@ def _known():
         memory.items.add(Scope(user="小林"), "不吃香菜", kind="constraint")
 
 
-@pytest.mark.spec("12")
+@pytest.mark.spec("12.command_line")
 @pytest.mark.usefixtures("_known")
 def test_recall_prints_what_a_model_would_be_told_and_nothing_else(perdure):
     done = perdure("recall", "ann", "What shall we cook?")
@@ -69,7 +69,7 @@ def test_a_terminal_obeys_nothing_that_is_remembered(perdure):
     assert perdure("items", "ann", "--json").json["items"][0]["content"].endswith("\x1b[0m")
 
 
-@pytest.mark.spec("12")
+@pytest.mark.spec("12.command_line")
 @pytest.mark.usefixtures("_known")
 def test_items_lists_pages_and_filters(perdure):
     shown = perdure("items", "ann")
@@ -87,7 +87,7 @@ def test_items_lists_pages_and_filters(perdure):
     assert perdure("--namespace", "shop", "items", "ann", "--json").json["total"] == 0
 
 
-@pytest.mark.spec("12")
+@pytest.mark.spec("12.command_line")
 @pytest.mark.case("LANG-07")
 @pytest.mark.usefixtures("_known")
 def test_what_programs_read_holds_the_characters_themselves(perdure):

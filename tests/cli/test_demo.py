@@ -22,7 +22,7 @@ def reasons(person):
     return {reason for note in person["refused"] for reason in note["reasons"]}
 
 
-@pytest.mark.spec("12")
+@pytest.mark.spec("12.demo")
 def test_the_demo_learns_refuses_recalls_and_forgets_in_two_languages(perdure, monkeypatch):
     """C day 3: remember a preference, it works in the next conversation, delete it, it is gone."""
     monkeypatch.setenv("PERDURE_EMBEDDER", "bundled")
@@ -43,14 +43,14 @@ def test_the_demo_learns_refuses_recalls_and_forgets_in_two_languages(perdure, m
     assert told["serve"] == "perdure serve"
 
 
-@pytest.mark.spec("12")
+@pytest.mark.spec("12.demo")
 def test_the_demo_leaves_nothing_behind(perdure, tmp_path):
     before = {file: file.stat().st_mtime_ns for file in tmp_path.iterdir()}
     assert perdure("demo").code == 0
     assert {file: file.stat().st_mtime_ns for file in tmp_path.iterdir()} == before
 
 
-@pytest.mark.spec("12")
+@pytest.mark.spec("12.demo")
 @pytest.mark.parametrize(
     ("file", "known", "why", "secret"),
     [

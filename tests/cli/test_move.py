@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from perdure import Memory, Scope
+
 LINES = [
     {"conversation": "c1", "role": "user", "content": "I live in Bergen.", "id": "m1",
      "time": "2026-11-28T09:00:00Z"},
@@ -25,7 +27,7 @@ def told(perdure, user, *before):
     return {item["content"] for item in perdure(*before, "items", user, "--json").json["items"]}
 
 
-@pytest.mark.spec("9", "12")
+@pytest.mark.spec("9", "12.import")
 def test_conversations_are_learnt_from_and_memories_come_back(perdure):
     done = perdure("import", written(LINES), "--user", "ann", "--json")
     assert done.code == 0
@@ -93,3 +95,51 @@ def test_files_that_cannot_be_read_or_written_are_named(perdure):
     assert set(Path().iterdir()) == before | {Path("taken")}, "a half export was left"
     Path("empty.jsonl").write_bytes(b"\n\n")
     assert perdure("import", "empty.jsonl", "--user", "ann", "--json").json == {"lines": 0}
+
+
+@pytest.mark.spec("9", "12.import")
+def test_a_dry_run_tells_what_would_happen_and_changes_nothing(perdure):
+    file = written(LINES)
+    perdure("import", written(LINES[3:], "before.jsonl"), "--user", "ann")
+    before = perdure("export", "ann").out
+
+    done = perdure("import", file, "--user", "ann", "--dry-run", "--json")
+    assert (done.code, done.json) == (0, {"lines": 4, "captured": 3, "known": 1})
+    assert perdure("export", "ann").out == before
+    spoken = perdure("import", file, "--user", "ann", "--dry-run")
+    assert spoken.out == "4 lines: 3 captured, 1 known.\n"
+    assert "Nothing was changed." in spoken.err
+    assert perdure("import", file, "--user", "ann", "--json").json["captured"] == 3
+
+
+@pytest.mark.spec("12.import")
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ([{"id": "1", "memory": "Likes tea"}], '{"type": "memory", "content": "…"}'),
+        ({"results": [{"id": "1", "memory": "Likes tea"}]}, "mem0"),
+        ([{"id": "1", "content": "Likes tea", "createdAt": 1, "sourceScope": "global"}],
+         "perdure --database memory.json --preset desktop export USER"),
+        ([{"role": "user", "content": "Likes tea"}], "one JSON array"),
+    ],
+    ids=["mem0", "mem0 results", "desktop", "array"],
+)  # fmt: skip
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_file_of_another_program_is_told_what_to_do_with_it(perdure, value, told, indent):
+    Path("memory.json").write_text(json.dumps(value, indent=indent), "utf-8")
+    done = perdure("import", "memory.json", "--user", "ann")
+    assert done.code == 1
+    assert done.err.startswith("perdure: line 1: ")
+    assert told in done.err
+    assert "tea" not in done.err
+    assert not Path("perdure.db").exists() or perdure("export", "ann").out == ""
+
+
+@pytest.mark.spec("11", "12.import")
+def test_what_is_told_of_a_desktop_file_brings_it_in(perdure):
+    with Memory.open("memory.json", preset="desktop", workers=False) as memory:
+        memory.items.add(Scope(user="ann"), "Likes tea")
+    lines = perdure("--database", "memory.json", "--preset", "desktop", "export", "ann").out
+    Path("out.jsonl").write_text(lines, "utf-8")
+    assert perdure("import", "out.jsonl", "--user", "ann", "--json").json["stored"] == 1
+    assert told(perdure, "ann") == {"Likes tea"}

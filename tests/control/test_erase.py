@@ -248,7 +248,7 @@ def test_a_desktop_file_is_empty_after_its_person_is_erased(tmp_path):
         assert memory.erasure(lin).clean
 
 
-@pytest.mark.spec("12")
+@pytest.mark.spec("12.asyncio")
 def test_both_doors_erase(home):
     import asyncio  # noqa: PLC0415 - only here
 

@@ -97,7 +97,7 @@ STEPS = st.lists(
 )
 
 
-@pytest.mark.spec("9", "12")
+@pytest.mark.spec("9", "12.import")
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=STEPS)
 def test_export_erase_import_is_the_same_life(steps):
@@ -183,7 +183,7 @@ def test_an_export_is_walled_by_its_bindings(life):
     assert list(life.memory.export(bo)) == []
 
 
-@pytest.mark.spec("9", "12")
+@pytest.mark.spec("9", "12.import")
 def test_lines_without_ids_are_known_the_second_time(life):
     lines = [
         {"conversation": "c", "role": "user", "content": "I prefer tea."},

@@ -37,7 +37,7 @@ def learn(memory, who, lines):
     return reports
 
 
-@pytest.mark.spec("12")
+@pytest.mark.spec("12.import")
 def test_a_conversation_file_is_learnt_from_turn_by_turn(memory):
     reports = learn(
         memory,
@@ -55,7 +55,7 @@ def test_a_conversation_file_is_learnt_from_turn_by_turn(memory):
     assert {item.origin.conversation for item in memory.items.list(ann)} == {"chat-1", "对话"}
 
 
-@pytest.mark.spec("9", "12")
+@pytest.mark.spec("9", "12.import")
 def test_an_export_comes_back_unchanged_for_the_same_and_for_another_user(memory):
     learn(memory, ann, [said("I live in Bergen."), said("I prefer tea."), said("Hi", "assistant")])
     by_hand = memory.items.add(ann, "Owns `a kayak`\n```sh\nset -x\n```", metadata={"a": "b"})
@@ -80,7 +80,7 @@ def without_ids(line):
     }
 
 
-@pytest.mark.spec("12")
+@pytest.mark.spec("12.import")
 @pytest.mark.parametrize(
     ("line", "field"),
     [
@@ -129,7 +129,7 @@ def test_a_line_cannot_smuggle_in_a_row_to_be_brought_back(memory):
     assert memory.items.list(bo).items == ()
 
 
-@pytest.mark.spec("5", "12")
+@pytest.mark.spec("5", "12.import")
 def test_many_lines_are_embedded_in_few_requests(home):
     """One job for a hundred lines, so that an endpoint is asked a handful of times."""
     home = home()
@@ -185,3 +185,44 @@ def test_a_number_is_no_time_in_a_line(memory, number):
             list(memory.import_lines(ann, [line]))
         assert "ISO 8601" in str(refused.value)
     assert len(memory.items.list(ann, every)) == 0
+
+
+# ── the limit ────────────────────────────────────────────────────────────────────────────────────
+
+
+def six():
+    lines = [{"type": "memory", "content": f"Likes number {n}"} for n in range(6)]
+    return [lines[0] | {"status": "dismissed"}, *lines[1:]]
+
+
+@pytest.mark.spec("3.6", "9")
+@pytest.mark.parametrize("batch", ["100", "2"], ids=["in one go", "in three goes"])
+def test_an_import_sets_aside_what_is_over_the_limit_and_loses_nothing(home, batch):
+    """A dry run tells the same, also where the file is written piece by piece."""
+    memory = home(
+        PERDURE_POLICY__CAPACITY__ACTIVE_LIMIT="2", PERDURE_POLICY__JOBS__REPAIR_BATCH=batch
+    ).memory
+
+    def outcomes(**how):
+        return [one.outcome for one in memory.import_lines(ann, six(), **how)]
+
+    wanted = ["stored", "stored", "stored", "set_aside", "set_aside", "set_aside"]
+    assert outcomes(dry_run=True) == wanted
+    assert list(memory.items.list(ann, every)) == []
+    assert outcomes() == wanted
+    assert {item.content for item in memory.items.list(ann)} == {
+        "Likes number 1", "Likes number 2",
+    }  # fmt: skip
+    aside = list(memory.items.list(ann, ItemFilter(statuses={Status.ARCHIVED})))
+    assert [item.content[-1] for item in sorted(aside, key=lambda one: one.content)] == list("345")
+    notes = memory.items.history(ann, aside[0].id)
+    assert (notes[-1].operation, notes[-1].actor) == ("archive", "system")
+    assert outcomes() == ["known"] * 6
+
+
+@pytest.mark.spec("3.6", "11")
+def test_where_the_oldest_leave_first_an_import_lets_them_leave(home):
+    memory = home("desktop", PERDURE_POLICY__CAPACITY__ACTIVE_LIMIT="10").memory
+    lines = [{"type": "memory", "content": f"Likes number {n}"} for n in range(12)]
+    assert {one.outcome for one in memory.import_lines(ann, lines)} == {"stored"}
+    assert len(list(memory.items.list(ann))) == 10

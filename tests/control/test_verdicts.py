@@ -248,7 +248,7 @@ def test_a_deleted_memory_takes_no_verdict(home):
         corrected(home, item, "Lives in Bergen")
 
 
-@pytest.mark.spec("12")
+@pytest.mark.spec("12.asyncio")
 def test_the_asyncio_door_has_the_same_verb(home):
     home = home()
     item = learnt(home)

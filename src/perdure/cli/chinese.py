@@ -78,6 +78,8 @@ ZH: Mapping[str, str] = {
     "{count} skipped": "跳过 {count} 条",
     "{count} kept": "保留 {count} 条",
     "{count} stored": "存入 {count} 条",
+    "{count} set aside, over the limit": "超出上限，搁置 {count} 条",
+    "Nothing was changed. This is what would happen:": "没有改动任何内容。导入的结果会是：",
     "{count} known": "已有 {count} 条",
     "{count} refused": "拒绝 {count} 条",
     "{count} memories learnt": "学到 {count} 条记忆",

@@ -13,11 +13,12 @@ from rich.console import Console
 from perdure import settings
 from perdure.cli import say, show
 from perdure.cli.given import Json, given, warm, whole
-from perdure.cli.move import parsed_lines, raw_lines
+from perdure.cli.move import raw_lines
 from perdure.cli.names import DOING
 from perdure.cli.play import Played, play
 from perdure.cli.say import told
 from perdure.cli.script import Person, read_script
+from perdure.control.json_lines import parsed
 from perdure.memory import Memory
 from perdure.serve.replies import ContextOut, ItemOut
 from perdure.settings import Settings
@@ -56,7 +57,7 @@ def demo(
     - `perdure demo`
     - `perdure demo --file chats.jsonl --question "What should I cook tonight?"`
     """
-    lines = parsed_lines(raw_lines(file) if file is not None else _script())
+    lines = parsed(raw_lines(file) if file is not None else _script())
     people = read_script(lines, user=user, question=question)
     deployment = settings.load(preset=given(context).preset or Settings().preset)
     deployment = deployment.but(enabled=True, learn=True, recall=True, workers=True)

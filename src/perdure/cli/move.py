@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Annotated, Any
@@ -16,6 +15,7 @@ import typer
 from perdure.cli import say
 from perdure.cli.given import Json, User, given, whole
 from perdure.cli.names import OUTCOMES
+from perdure.control.json_lines import parsed, split
 from perdure.details import foreign
 from perdure.errors import Rejected
 from perdure.memory import Memory
@@ -44,6 +44,9 @@ def take_in(
     wait: Annotated[
         bool, typer.Option(help="Learn from it now, or leave that to a worker.")
     ] = True,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Change nothing; only tell what would happen.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Take in conversations and memories; what is known already stays as it is.
@@ -52,6 +55,7 @@ def take_in(
     a memory as `perdure export` writes it.
 
     Examples:
+    - `perdure import chats.jsonl --user ann --dry-run`
     - `perdure import chats.jsonl --user ann`
     - `perdure export ann | perdure --database other.db import - --user ann`
     """
@@ -60,10 +64,10 @@ def take_in(
     counts: Counter[str] = Counter()
     waiting: list[Receipt] = []
     with given(context).open() as memory, say.progress(quiet=json) as bar:
-        if wait:
+        if wait and not dry_run:
             memory.start()
         reading = bar.add_task(say.told("Reading"), total=len(raw))
-        for report in memory.import_lines(scope, parsed_lines(raw)):
+        for report in memory.import_lines(scope, parsed(raw), dry_run=dry_run):
             counts[report.outcome] += 1
             if report.receipt is not None:
                 waiting.append(report.receipt)
@@ -76,6 +80,8 @@ def take_in(
     if json:
         say.as_json({"lines": len(raw), **counts})
         return
+    if dry_run:
+        say.note(say.told("Nothing was changed. This is what would happen:"))
     found = [say.told(OUTCOMES[what], count=count) for what, count in sorted(counts.items())]
     told = say.told("{lines} lines: {found}.", lines=len(raw), found=found or [say.told("nothing")])
     say.console().print(told)
@@ -102,23 +108,7 @@ def raw_lines(file: Path) -> list[bytes]:
         raise Rejected(
             "Cannot read it: {why}.", field=str(file), why=foreign(error.strerror)
         ) from None
-    return data.rstrip().split(b"\n") if data.strip() else []
-
-
-def parsed_lines(raw: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
-    """Each line as a JSON object.
-
-    Raises:
-        Rejected: a line is none; the error names its number.
-    """
-    for number, line in enumerate(raw, start=1):
-        try:
-            value = jsonlib.loads(line.decode("utf-8-sig"))
-        except (ValueError, RecursionError):
-            raise Rejected("Expected one JSON object, in UTF-8.", field=f"line {number}") from None
-        if not isinstance(value, dict):
-            raise Rejected("Expected one JSON object, in UTF-8.", field=f"line {number}")
-        yield value
+    return split(data)
 
 
 def hand_out(

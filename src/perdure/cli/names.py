@@ -24,6 +24,7 @@ OUTCOMES: Mapping[str, str] = {
     "skipped": "{count} skipped",
     "kept": "{count} kept",
     "stored": "{count} stored",
+    "set_aside": "{count} set aside, over the limit",
     "known": "{count} known",
     "refused": "{count} refused",
     "memories_learnt": "{count} memories learnt",

@@ -295,15 +295,22 @@ def gone_for_good(item: MemoryItem, policy: Policy, at: datetime) -> bool:
     return deleted and item.updated_at <= past(at, policy.item.scrub_after_s)
 
 
-def room(tx: Transaction, scope: Scope, policy: Policy, at: datetime) -> None:
+def room(tx: Transaction, scope: Scope, policy: Policy, at: datetime, rehearsed: int = 0) -> None:
     """One more active memory fits; where the policy trims, the oldest are set aside for it.
+
+    Args:
+        tx: where they are counted.
+        scope: whose they are.
+        policy: how many fit.
+        at: now.
+        rehearsed: how many more there would be, had they not been taken back.
 
     Raises:
         LimitReached: none does; it says how many there are.
     """
     limit = policy.capacity.active_limit
     who = Scope(namespace=scope.namespace, user=scope.user)
-    used = tx.items.count(who, ACTIVE)
+    used = tx.items.count(who, ACTIVE) + rehearsed
     if used < limit:
         return
     trims = policy.capacity.trims

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from perdure import text
 from perdure.control.export import set_by
-from perdure.control.hand import unerased
+from perdure.control.hand import entry, room, unerased
 from perdure.control.lines import (
     LineType,
     line_type,
@@ -24,16 +24,18 @@ from perdure.control.lines import (
     read_preferences,
     read_tombstone,
 )
-from perdure.errors import Rejected
+from perdure.errors import LimitReached, Rejected
 from perdure.policy import Policy
 from perdure.ports import Clock, Corpus, Database, Transaction
 from perdure.types import (
+    Actor,
     AuditEntry,
     Feedback,
     ItemId,
     JobType,
     MemoryItem,
     Message,
+    Operation,
     Promise,
     Receipt,
     ReceiptState,
@@ -57,7 +59,7 @@ class Imported:
     type: LineType
     outcome: str
     """``captured`` (and will be learnt from), ``skipped`` (may not be kept), ``kept``, ``stored``,
-    or ``known`` already."""
+    ``set_aside`` (stored, and over the limit of active memories), or ``known`` already."""
     receipt: Receipt | None = None
     """Of the turn that this line ended."""
 
@@ -88,6 +90,8 @@ class _Later:
 
     items: list[ItemId] = field(default_factory=list)
     messages: list[int] = field(default_factory=list)
+    active: int = 0
+    """Active memories among what was written."""
 
 
 _Write: TypeAlias = Callable[[Transaction, _Later], str]
@@ -120,6 +124,8 @@ class Importer:
     """Change nothing, and report what would become of each line."""
     _met: set[tuple[str, ...]] = field(default_factory=set)
     _alike: Counter[str] = field(default_factory=Counter)
+    _rehearsed: list[int] = field(default_factory=list)
+    """Active memories that a dry run wrote and took back."""
 
     def take(self, scope: Scope, lines: Iterable[Mapping[str, Any]]) -> Iterator[Imported]:
         """One report a line. Reading stops at the first line that cannot be meant.
@@ -199,6 +205,7 @@ class Importer:
                 outcome = one.write(tx, later)
                 done.append(Imported(line=one.line, type=one.type, outcome=outcome))
             if self.dry_run:
+                self._rehearsed.append(later.active)
                 raise _TakenBack
             if later.items or later.messages:
                 at = self.clock()
@@ -301,12 +308,29 @@ class Importer:
             return "known"
         tx.items.remove(scope, [one.id for one in before])
         tx.items.unbury(scope, item.content_hash)
+        wanted, item = item, self._fitting(tx, scope, item)
+        later.active += item.status is Status.ACTIVE
         tx.items.add(item)
         tx.fulltext.index(scope, Corpus.MEMORIES, {item.id: text.terms(item.content)})
         later.items.append(item.id)
         seen = {entry.id for entry in tx.audit.of(scope, item.id)}
         tx.audit.add([entry for entry in history if entry.id not in seen])
-        return "stored"
+        if item.status is wanted.status:
+            return "stored"
+        at = self.clock()
+        note = entry(Operation.ARCHIVE, wanted, item, at, reason="crowded out")
+        tx.audit.add([replace(note, actor=Actor.SYSTEM)])
+        return "set_aside"
+
+    def _fitting(self, tx: Transaction, scope: Scope, item: MemoryItem) -> MemoryItem:
+        """The memory as it may be here: set aside where no further active one fits."""
+        if item.status is not Status.ACTIVE:
+            return item
+        try:
+            room(tx, scope, self.policy, self.clock(), sum(self._rehearsed))
+        except LimitReached:
+            return replace(item, status=Status.ARCHIVED)
+        return item
 
     def _entomb(self, scope: Scope, stone: Tombstone, tx: Transaction, _: _Later) -> str:
         """Set a tombstone, unless its statement lives here."""

@@ -17,6 +17,15 @@ ZH: Mapping[str, str] = {
     "Expected a JSON object.": "应为 JSON 对象。",
     "Expected a JSON array.": "应为 JSON 数组。",
     "Expected one JSON object, in UTF-8.": "每行应为一个 UTF-8 编码的 JSON 对象。",
+    "This is one JSON array. Write each of its objects on a line of its own.": (
+        "这是一个 JSON 数组。请把其中每个对象单独写成一行。"
+    ),
+    "This is a list of mem0. Write the text of each memory on a line of its own: {line}": (
+        "这是 mem0 的列表。请把每条记忆的文本单独写成一行：{line}"
+    ),
+    "This is a desktop file. Import what this command writes: {command}": (
+        "这是桌面文件。请导入此命令输出的内容：{command}"
+    ),
     "This is not JSON.": "这不是 JSON。",
     "Not valid JSON in UTF-8.": "不是有效的 UTF-8 编码的 JSON。",
     "Not valid TOML: {why}.": "不是有效的 TOML：{why}。",

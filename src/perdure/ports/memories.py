@@ -100,8 +100,8 @@ class MemoryStore(Protocol):
         """
         ...
 
-    def every(self, scope: Scope, which: ItemFilter, limit: int | None = None) -> list[MemoryItem]:
-        """All that match, newest ``updated_at`` first, or so many of them."""
+    def every(self, scope: Scope, which: ItemFilter) -> list[MemoryItem]:
+        """All that match, newest ``updated_at`` first."""
         ...
 
     def walk(self, scope: Scope, after: str, limit: int) -> list[MemoryItem]:

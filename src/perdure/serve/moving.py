@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from tempfile import SpooledTemporaryFile
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Body, Query
 from starlette.responses import StreamingResponse
 
+from perdure.control.json_lines import parsed, split
 from perdure.control.transfer import counted
-from perdure.errors import Rejected
 from perdure.serve.auth import Caller, Who
 from perdure.serve.door import Door
 from perdure.serve.items import OfUser
@@ -72,7 +72,7 @@ def taken_in(
     Every line is read before the first is taken in.
     """
     scope = who.scope(query)
-    lines = list(_lines(body))
+    lines = list(parsed(split(body)))
     reports = list(memory.import_lines(scope, lines, dry_run=True))
     if not query.dry_run:
         reports = list(memory.import_lines(scope, lines))
@@ -101,19 +101,3 @@ def erasure(memory: Door, who: Who, user_id: str) -> ErasureOut:
 
 def _user(who: Caller, user_id: str) -> Scope:
     return Scope(namespace=who.namespace, user=who.whom(user_id))
-
-
-def _lines(body: bytes) -> Iterator[Mapping[str, Any]]:
-    """Each line as a JSON object.
-
-    Raises:
-        Rejected: a line is none; the error names its number.
-    """
-    for number, line in enumerate(body.rstrip().split(b"\n") if body.strip() else [], start=1):
-        try:
-            value = json.loads(line.decode("utf-8-sig"))
-        except (ValueError, RecursionError):
-            value = None
-        if not isinstance(value, dict):
-            raise Rejected("Expected one JSON object, in UTF-8.", field=f"line {number}")
-        yield value

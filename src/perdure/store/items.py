@@ -122,8 +122,8 @@ class SqlItems(SqlTombstones):
             total=self._count(wanted, scope),
         )
 
-    def every(self, scope: Scope, which: ItemFilter, limit: int | None = None) -> list[MemoryItem]:
-        """All that match, newest ``updated_at`` first, or so many of them."""
+    def every(self, scope: Scope, which: ItemFilter) -> list[MemoryItem]:
+        """All that match, newest ``updated_at`` first."""
         wanted = [*filters.bound(scope), *filters.matches(which)]
         return self._select(_NEWEST, wanted, scope, None)
 
