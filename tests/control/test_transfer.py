@@ -222,7 +222,13 @@ def test_an_import_sets_aside_what_is_over_the_limit_and_loses_nothing(home, bat
 
 @pytest.mark.spec("3.6", "11")
 def test_where_the_oldest_leave_first_an_import_lets_them_leave(home):
-    memory = home("desktop", PERDURE_POLICY__CAPACITY__ACTIVE_LIMIT="10").memory
+    memory = home(
+        "desktop",
+        PERDURE_POLICY__CAPACITY__ACTIVE_LIMIT="10",
+        PERDURE_POLICY__JOBS__REPAIR_BATCH="5",
+    ).memory
     lines = [{"type": "memory", "content": f"Likes number {n}"} for n in range(12)]
-    assert {one.outcome for one in memory.import_lines(ann, lines)} == {"stored"}
+    for dry_run in (True, False):
+        reports = memory.import_lines(ann, lines, dry_run=dry_run)
+        assert {one.outcome for one in reports} == {"stored"}
     assert len(list(memory.items.list(ann))) == 10

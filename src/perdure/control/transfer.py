@@ -326,8 +326,9 @@ class Importer:
         """The memory as it may be here: set aside where no further active one fits."""
         if item.status is not Status.ACTIVE:
             return item
+        gone = 0 if self.policy.capacity.trims else sum(self._rehearsed)
         try:
-            room(tx, scope, self.policy, self.clock(), sum(self._rehearsed))
+            room(tx, scope, self.policy, self.clock(), gone)
         except LimitReached:
             return replace(item, status=Status.ARCHIVED)
         return item
