@@ -200,7 +200,7 @@ def test_the_examples_do_what_they_promise(page, said, tmp_path, monkeypatch, ca
     assert [words for words in said if words not in printed] == []
 
 
-@pytest.mark.spec("12")
+@pytest.mark.spec("12.python")
 @pytest.mark.parametrize(
     ("page", "said"),
     [(READMES[0], ["Does not eat meat", "Never eats meat"]), (READMES[1], ["不吃肉"])],

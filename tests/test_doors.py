@@ -74,7 +74,7 @@ def test_a_number_is_a_number_and_names_its_argument(memory):
         assert refused.value.field in wrong
 
 
-@pytest.mark.spec("12")
+@pytest.mark.spec("12.python")
 @pytest.mark.parametrize("place", [5, True, b"p.db", ["p.db"], {}])
 def test_what_is_no_place_makes_no_file(tmp_path, monkeypatch, place):
     monkeypatch.chdir(tmp_path)

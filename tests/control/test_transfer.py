@@ -168,7 +168,7 @@ def test_a_memory_that_came_without_a_history_has_an_empty_one(memory):
             memory.items.history(stranger, item.id)
 
 
-@pytest.mark.spec("12")
+@pytest.mark.spec("12.import")
 @pytest.mark.parametrize("number", [0, 1764500000, "2026", "1764500000", "1e3", True])
 def test_a_number_is_no_time_in_a_line(memory, number):
     """ "2026" was taken for seconds after 1970, so that the memory had expired."""
