@@ -4,6 +4,7 @@ import copy
 
 import pytest
 
+from perdure.errors import Rejected
 from perdure.policy import RenderPolicy
 from perdure.recall.render import layout, render
 from perdure.types import Answer, Kind
@@ -40,6 +41,44 @@ def test_memories_stand_behind_the_hosts_own_rules(answer, host, place, role):
 
     assert placed[place] == {"role": role, "content": answer.text}
     assert placed[:place] + placed[place + 1 :] == host == before
+
+
+SKILLS, SUMMARY, SESSION = (
+    {"role": "system", "content": said} for said in ("技能", "摘要", "Session of today")
+)
+
+
+@pytest.mark.spec("4.9")
+@pytest.mark.parametrize(
+    ("host", "after", "place"),
+    [
+        ([RULES, SKILLS, SUMMARY, SESSION, ANN], 2, 2),
+        ([RULES, SKILLS, SUMMARY, SESSION, ANN], 0, 0),
+        ([RULES, SKILLS, SUMMARY, SESSION, ANN], None, 4),
+        ([RULES, ANN], 2, 1),  # a conversation without skills; never behind what was said
+        ([ANN], 2, 0),
+    ],
+)
+def test_a_host_says_which_of_its_own_sections_stand_before_the_memories(
+    answer, host, after, place
+):
+    """B 6.3: rules → skills → memory → summary → session."""
+    placed = answer.as_system(host, after=after)
+
+    assert placed[place]["content"] == answer.text
+    assert placed[:place] + placed[place + 1 :] == host
+    assert answer.as_system(placed, after=after) == placed
+
+
+@pytest.mark.spec("4.9")
+@pytest.mark.parametrize("after", [-1, 1.0, True, "2"])
+def test_a_place_that_cannot_be_meant_is_refused_by_name(answer, after):
+    with pytest.raises(Rejected) as refused:
+        answer.as_system([RULES, ANN], after=after)
+
+    assert refused.value.field == "after"
+    assert "0" in refused.value.message("zh")
+    assert refused.value.message("zh") != refused.value.message("en")
 
 
 @pytest.mark.spec("4.9")

@@ -44,6 +44,7 @@ ZH: Mapping[str, str] = {
     "Expected {low} to {high:,}.": "应在 {low} 到 {high:,} 之间。",
     "Expected {low} or more.": "不能小于 {low}。",
     "Expected {high} or less.": "不能大于 {high}。",
+    "Expected a whole number of at least 0.": "应为不小于 0 的整数。",
     "Expected a number from 0 to 1.": "应为 0 到 1 之间的数字。",
     "May not be negative or endless.": "不能是负数或无穷大。",
     "Must be above 0.": "必须大于 0。",

@@ -65,11 +65,10 @@ def look(
     said = course.arm(quoting, "episodes", Said())
     if said.blind is not None:
         course.degrade("semantic", said.blind)
+    loud = [one for one in said.found if one.score >= policy.episodes.floor]
     return Looked(
         Hits(dense=meant.dense, words=words, vectors=meant.vectors),
-        _of_the_time([one for one in said.found if one.score >= policy.episodes.floor], query)[
-            :quotes
-        ],
+        _of_the_time(loud, query)[:quotes],
         near,
     )
 

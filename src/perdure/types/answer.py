@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from perdure.errors import Rejected
 from perdure.text import Language
 from perdure.types.checks import Trace
 from perdure.types.explained import Considered, Score, table
@@ -111,20 +112,30 @@ class Answer:
         ]
         return "\n".join([table(self.considered, language, chars), *failed])
 
-    def as_system(self, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    def as_system(
+        self, messages: Sequence[Mapping[str, Any]], *, after: int | None = None
+    ) -> list[dict[str, Any]]:
         """The conversation with this answer as a system message behind the host's own rules.
 
         Args:
             messages: as OpenAI-style chat messages, oldest first; they are left as they are.
+            after: how many of the leading system and developer messages stand before it, such as
+                rules and skills, where a summary or the session stands behind; None, and where
+                there are fewer: all of them.
 
         Returns:
             The same messages, with one more directly behind the leading system and developer
             messages; without it if the answer is empty or memories stand there already.
+
+        Raises:
+            Rejected: ``after`` cannot be meant.
         """
+        if after is not None and (type(after) is not int or after < 0):
+            raise Rejected("Expected a whole number of at least 0.", field="after")
         placed = [dict(message) for message in messages]
         if self._fits(placed):
             rules = 0
-            while rules < len(placed) and placed[rules].get("role") in _RULES:
+            while rules < len(placed) and placed[rules].get("role") in _RULES and rules != after:
                 rules += 1
             role = placed[rules - 1]["role"] if rules else Role.SYSTEM.value
             placed.insert(rules, {"role": role, "content": self.text})
