@@ -243,9 +243,7 @@ class TopicsPolicy(Group):
 
     enabled: bool = True  # off: no cap
     per_topic: int = 2  # more on one topic is nagging
-    other_time: float = (
-        0.5  # a time is asked for: so far from topic (0) to same (1), one not of it goes
-    )
+    other_time: float = 0.5  # asked for a time: so far from topic to same, one not of it goes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
