@@ -82,6 +82,7 @@ def opened(server, monkeypatch):
 
 
 @pytest.mark.spec("11", "3.1")
+@pytest.mark.point("B8.4", "B8.7")
 def test_below_4000_new_characters_no_model_is_asked_and_then_once(opened, server, replies):
     """B 8: the trigger. B 1: one extraction for 4,000 characters, at most one a turn."""
     replies += [merged("Lives in Bergen"), merged("Lives in Bergen", "Uses pnpm")]
@@ -108,6 +109,7 @@ def test_below_4000_new_characters_no_model_is_asked_and_then_once(opened, serve
 
 
 @pytest.mark.spec("11", "3.4")
+@pytest.mark.point("B8.5")
 def test_the_same_content_keeps_its_row_and_what_is_left_out_stays(opened, replies):
     """B 8: merging keeps the old id and time. B 6.4: the source is the conversation."""
     replies += [merged("偏好 zsh"), merged("偏好 zsh", "项目用 pnpm"), merged("住在杭州")]
@@ -176,6 +178,7 @@ def test_while_one_extraction_runs_no_other_one_starts_for_what_it_reads(opened,
 
 
 @pytest.mark.spec("11", "3.1")
+@pytest.mark.point("B8.10")
 def test_after_a_restart_learning_goes_on_where_it_was(opened, server, replies):
     """B 8: nothing before the watermark is read again, though the host sends its whole history."""
     replies += [merged("Lives in Bergen"), merged("Lives in Bergen", "Uses pnpm")]
@@ -242,6 +245,7 @@ def test_what_cannot_be_saved_is_recalled_from_memory_and_saved_later(
 
 
 @pytest.mark.spec("11", "4.7", "4.8")
+@pytest.mark.point("B8.6")
 def test_everything_is_said_oldest_first_and_above_8_kb_the_oldest_is_left_out(opened):
     """B 8: the budget; the closing line says how many are not in."""
     memory = opened()
@@ -258,6 +262,7 @@ def test_everything_is_said_oldest_first_and_above_8_kb_the_oldest_is_left_out(o
 
 
 @pytest.mark.spec("11", "8")
+@pytest.mark.point("B8.8")
 def test_with_the_switch_off_nothing_is_said_or_learnt_and_everything_can_be_managed(
     opened, server
 ):
@@ -282,6 +287,7 @@ def test_with_the_switch_off_nothing_is_said_or_learnt_and_everything_can_be_man
 
 
 @pytest.mark.spec("11", "3.6")
+@pytest.mark.point("B8.1")
 def test_over_the_limit_the_oldest_leave_whoever_adds(opened, replies, monkeypatch):
     """B 8: the limit is kept at every save, for a hand, a file and a model alike."""
     monkeypatch.setenv("PERDURE_POLICY__CAPACITY__ACTIVE_LIMIT", "10")
@@ -339,6 +345,23 @@ def test_a_memory_added_by_hand_has_at_most_200_characters(opened):
 
 
 @pytest.mark.spec("11")
+@pytest.mark.point("B8.9")
+def test_a_hand_adds_deletes_one_and_clears_the_rest(opened):
+    """B 8, by hand: in the list and in the file."""
+    memory = opened()
+    oslo, _ = (memory.items.add(ann, said) for said in ("Lives in Oslo", "不吃香菜"))
+    assert contents() == ["Lives in Oslo", "不吃香菜"]
+
+    memory.items.delete(ann, oslo.id)
+    assert contents() == ["不吃香菜"]
+
+    memory.items.clear(ann)
+    assert contents() == []
+    assert memory.items.list(ann).items == ()
+
+
+@pytest.mark.spec("11")
+@pytest.mark.point("B8.3")
 def test_clearing_twice_is_clearing_once_and_leaves_the_watermark(opened, server, replies):
     """B 8: clearing what is empty, or not there, is no error."""
     replies.append(merged("Lives in Bergen"))

@@ -40,3 +40,12 @@ def test_every_known_fault_has_a_test_or_stands_in_the_open_list():
 
     assert proven <= known, f"unknown cases: {sorted(proven - known)}"
     assert known - proven == set(PROMISES["open"]["cases"])
+
+
+def test_every_point_that_the_notes_want_tested_is_cited_or_stands_in_the_open_list():
+    """A 8 (P2), A 10.6, B 8, C 12.1, C 12.2 and D "验证方式", point by point."""
+    known = set(PROMISES["points"])
+    proven = marked("point")
+
+    assert proven <= known, f"unknown points: {sorted(proven - known)}"
+    assert known - proven == set(PROMISES["open"]["points"])

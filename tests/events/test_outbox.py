@@ -19,6 +19,7 @@ FIELDS = {
 
 
 @pytest.mark.spec("3.2", "5")
+@pytest.mark.point("C12.2.1", "C12.2.2")
 def test_a_capture_leaves_as_the_event_of_the_first_version_and_comes_back_as_its_job(office):
     """C day 1, 12.2.1, 12.2.2: the event stands in the outbox; once taken it stands as a job."""
     taken = office.capture("我住在卑尔根。", Scope(user="ann", assistant="helper"))

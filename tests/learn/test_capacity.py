@@ -46,6 +46,7 @@ def test_with_room_nothing_has_to_leave():
 
 
 @pytest.mark.spec("3.6")
+@pytest.mark.point("A10.6.15")
 def test_at_the_limit_one_leaves_for_one_the_longest_untouched_first():
     """A D14."""
     rows = [row("b", updated=2), row("c", updated=3), row("a", updated=1)]

@@ -82,6 +82,7 @@ MERGED = "Likes tea, especially green tea"
 
 
 @pytest.mark.spec("3.7")
+@pytest.mark.point("A10.6.9")
 def test_it_is_promised_only_when_something_new_makes_a_group_too_large(ann):
     """A 10.6, D15: without threshold, news or a cooldown that is over nothing is called."""
     knows(ann, "Likes tea", "Likes green tea")
@@ -188,6 +189,7 @@ def test_without_a_model_or_with_learning_off_nothing_is_promised_or_asked(ann):
 
 
 @pytest.mark.spec("3.7", "9")
+@pytest.mark.point("A10.6.10")
 def test_a_merge_puts_one_row_for_several_in_one_commit(ann):
     """A 10.6, D15: several rows become one, and the sources leave the table with it."""
     knows(ann, *TEA)
@@ -224,6 +226,7 @@ def test_what_says_nothing_of_its_own_is_dropped(ann):
 
 
 @pytest.mark.spec("3.7")
+@pytest.mark.point("A10.6.13")
 def test_what_a_person_wrote_edited_or_refused_is_never_shown(ann):
     """A 10.6, D15: manual and dismissed rows are not in the input."""
     knows(ann, *TEA, "Plays the cello", "Bakes bread", "Collects stamps")
@@ -320,6 +323,7 @@ def judged(parsed, *contents, **policy):
         (("drop", [7], None), Reason.UNKNOWN_REFERENCE),
     ],
 )
+@pytest.mark.point("A10.6.11")
 def test_an_operation_that_does_not_hold_changes_nothing(operation, reason):
     """A 10.6, D15: a merge of more than 120 characters is given up."""
     held = judged(ops(operation), "Likes tea", "Likes green tea", "Met Bo in May 2024")
@@ -440,8 +444,9 @@ def test_a_deleted_memory_does_not_come_back_inside_a_merged_one(ann):
 @pytest.mark.parametrize(
     "reply",
     ["I would merge the first two.", {"operations": "all"},
-     Reply(text='{"operations": [{"op": "mer', model="m", cut_off=True)],
+     Reply(text='{"operations": [{"op": "mer', model="m", cut_off=True), ModelUnavailable()],
 )  # fmt: skip
+@pytest.mark.point("A10.6.12")
 def test_a_reply_that_cannot_be_read_changes_nothing_and_starts_no_cooldown(ann, reply):
     knows(ann, *TEA)
     ann.answers(reply)

@@ -82,6 +82,7 @@ def reasons(result):
 
 
 @pytest.mark.spec("3.4")
+@pytest.mark.point("C12.1.8")
 def test_small_numbers_lead_back_to_rows_and_no_others_do():
     """C 12: mapping of ids to integers and back."""
     shown = Numbering(("tea", "jazz"))
@@ -91,6 +92,7 @@ def test_small_numbers_lead_back_to_rows_and_no_others_do():
 
 
 @pytest.mark.spec("3.4")
+@pytest.mark.point("A10.6.14")
 def test_the_comparison_shows_machine_rows_the_users_own_first_and_within_the_limit():
     manual = row("Is a vegetarian", source=Source.MANUAL)
     edited = row("Likes opera", edited_by_user=True)
@@ -168,6 +170,7 @@ def test_a_new_statement_is_added():
 
 @pytest.mark.spec("3.4")
 @pytest.mark.parametrize("source", [Source.AUTO, Source.MANUAL])
+@pytest.mark.point("A8.10")
 def test_the_same_statement_is_a_touch_whatever_its_spelling_or_kind(source):
     """C 7.3, A 8: hits an active row; only ``updated_at`` moves."""
     tea = row("Likes tea", source=source)
@@ -184,6 +187,7 @@ def test_the_same_statement_is_a_touch_whatever_its_spelling_or_kind(source):
     ],
 )
 @pytest.mark.spec("3.4")
+@pytest.mark.point("A8.11")
 def test_a_statement_that_left_comes_back_only_if_nobody_refused_it(status, outcome):
     """A D3, A 8: a dismissed row is skipped and never revived."""
     tea = row("Likes tea", status=status)

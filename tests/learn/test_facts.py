@@ -35,6 +35,7 @@ def only(entry):
         {"事实": ["Owns a kayak", {"内容": "Bakes bread"}]},
     ],
 )
+@pytest.mark.point("C12.1.1")
 def test_every_shape_gives_the_same_clean_sentences(parsed):
     """C 12: parsing of extraction results; ``normalize_facts``."""
     assert contents(parsed) == ["Owns a kayak", "Bakes bread"]
@@ -124,6 +125,7 @@ def test_a_touch_needs_no_words_but_a_number():
 
 
 @pytest.mark.spec("3.3")
+@pytest.mark.point("C12.1.7")
 def test_repetitions_and_what_is_over_the_limit_are_refused_with_a_reason():
     policy = TEAM.turned({"learn": {"max_items": 2, "abandon_over_max": False}}, "test")
 

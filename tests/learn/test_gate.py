@@ -49,6 +49,7 @@ def verdict(said, *, preferences=ON, switches=None, state=None, policy=ASSISTANT
         (turn("hi"), Reason.NOT_A_STATEMENT),
     ],
 )
+@pytest.mark.point("A8.2", "A8.3")
 def test_a_turn_is_refused_for_the_first_reason_there_is(said, reason):
     """A 8: failed and cancelled tasks, subagents and side tasks are not learnt from."""
     assert verdict(said) is reason

@@ -42,6 +42,7 @@ def team(world):
 
 
 @pytest.mark.spec("3.1")
+@pytest.mark.point("A8.1")
 def test_a_completed_task_is_learnt_from_exactly_once_and_others_never(team):
     """A 8, P2: COMPLETED of a main conversation triggers, and only once; FAILED does not."""
     chat = team.answers([fact("Deploys on Tuesdays")])
@@ -56,6 +57,7 @@ def test_a_completed_task_is_learnt_from_exactly_once_and_others_never(team):
 
 
 @pytest.mark.spec("3", "3.2")
+@pytest.mark.point("A8.4")
 def test_a_failure_of_learning_never_reaches_the_finished_turn(team):
     """A 8, P2: an exception in extraction leaves the task's own course alone."""
     team.answers(ModelUnavailable())
@@ -69,6 +71,7 @@ def test_a_failure_of_learning_never_reaches_the_finished_turn(team):
 
 @pytest.mark.spec("3.3")
 @pytest.mark.parametrize(("chosen", "used"), [(None, "scripted"), ("small-one", "small-one")])
+@pytest.mark.point("A8.16")
 def test_an_empty_extraction_model_means_the_usual_one(team, chosen, used):
     """A 8, P2 and D10: left empty it falls back to the default model."""
     team.extraction_model = chosen
@@ -80,6 +83,7 @@ def test_an_empty_extraction_model_means_the_usual_one(team, chosen, used):
 
 
 @pytest.mark.spec("3.5")
+@pytest.mark.point("A8.15")
 def test_two_turns_of_one_user_are_learnt_from_one_after_the_other(team):
     """A 8, P2: extractions of the same conversation run in turn, never side by side."""
     team.answers([fact("Deploys on Tuesdays")], [fact("Deploys by hand")])
@@ -93,6 +97,7 @@ def test_two_turns_of_one_user_are_learnt_from_one_after_the_other(team):
 
 
 @pytest.mark.spec("3.6")
+@pytest.mark.point("A8.13")
 def test_at_two_hundred_memories_the_oldest_learnt_one_makes_room_or_nothing_does(team):
     """A 8, P2 and A 10.6, D14: the limit of the preset, with machine rows and without."""
     with team.database.begin() as tx:
@@ -118,12 +123,14 @@ def test_at_two_hundred_memories_the_oldest_learnt_one_makes_room_or_nothing_doe
     ['{"facts": ["Likes tea"]}', '```json\n{"facts": ["Likes tea"]}\n```',
      'Here you are: {"facts": ["Likes tea"]} Done.', "{'facts': ['Likes tea'],}"],
 )  # fmt: skip
+@pytest.mark.point("C12.1.6")
 def test_the_parser_finds_the_json_of_a_reply(reply):
     """C 12.1: parsing of candidate replies, `extract_json`."""
     assert extract_json(reply) == {"facts": ["Likes tea"]}
 
 
 @pytest.mark.spec("3.2", "3.4")
+@pytest.mark.point("C12.1.5")
 def test_the_same_statement_from_another_message_is_one_memory(world):
     """C 12.1: idempotency; the same key again moves the time and adds nothing."""
     world.answers({"facts": ["Likes tea"]}, {"facts": ["likes  tea"]})

@@ -76,6 +76,7 @@ def reasons(receipt):
 
 
 @pytest.mark.spec("1", "2", "3", "3.5")
+@pytest.mark.point("C12.2.3")
 def test_a_turn_becomes_a_row_with_its_origin_its_history_and_its_vector(embedded):
     embedded.answers({"memories": [fact("Lives in Bergen", kind="fact", confidence=0.9)]})
 
@@ -115,6 +116,7 @@ def test_real_ids_never_reach_the_model(world):
 
 
 @pytest.mark.spec("3.4")
+@pytest.mark.point("A10.6.2", "C12.1.2")
 def test_a_changed_fact_is_one_memory_with_the_old_one_in_its_history(embedded):
     knows(embedded, "Works in Oslo")
     [old] = embedded.rows()
@@ -133,6 +135,7 @@ def test_a_changed_fact_is_one_memory_with_the_old_one_in_its_history(embedded):
     assert np.allclose(vectors.matrix, WordEmbedder().embed(["Works in Bergen now"], "add"))
 
 
+@pytest.mark.point("A10.6.1")
 def test_a_touch_moves_the_time_and_nothing_else(world):
     """A 10.6: ``touch`` refreshes ``updated_at`` of that row alone and adds none."""
     knows(world, "Drinks oat milk", "Cycles to work")
@@ -148,6 +151,7 @@ def test_a_touch_moves_the_time_and_nothing_else(world):
     assert after[1] == before[1]
 
 
+@pytest.mark.point("A10.6.3")
 def test_a_reworded_statement_that_is_another_rows_only_touches_its_target(world):
     """A 10.6: an update whose hash collides falls back to a touch; nothing is lost."""
     knows(world, "Likes tea", "Likes green tea")
@@ -184,6 +188,7 @@ def test_a_number_that_was_never_shown_changes_nothing_and_the_rest_is_applied(w
 
 
 @pytest.mark.spec("3.4")
+@pytest.mark.point("A10.6.4")
 def test_what_a_person_wrote_or_refused_cannot_be_named_and_so_not_changed(world):
     """A 10.6: a reference to a manual, dismissed or missing row drops the candidate."""
     world.items.add(ANN, "Is a vegetarian")
@@ -201,6 +206,7 @@ def test_what_a_person_wrote_or_refused_cannot_be_named_and_so_not_changed(world
     assert world.memories() == ["Is a vegetarian"]
 
 
+@pytest.mark.point("A10.6.5")
 def test_new_words_for_a_dismissed_statement_are_not_blocked_by_code(world):
     """A 10.6: only the exact statement is held back; A D3: and never revived."""
     world.policy = TEAM_ON
@@ -216,6 +222,7 @@ def test_new_words_for_a_dismissed_statement_are_not_blocked_by_code(world):
     assert reasons(told) == [Reason.DISMISSED]
 
 
+@pytest.mark.point("A10.6.6")
 def test_a_comparison_that_fails_falls_back_to_exact_words(world, monkeypatch):
     """A 10.6: if the comparison set cannot be read, extraction goes on by exact hash."""
     knows(world, "Lives in Bergen")
@@ -541,6 +548,7 @@ def test_an_archived_statement_that_is_made_again_is_active_again(embedded):
 
 
 @pytest.mark.spec("3.6")
+@pytest.mark.point("A10.6.7")
 def test_at_the_limit_the_oldest_machine_written_row_makes_room_and_can_be_restored(world):
     """A 10.6, D14: one for one; what is set aside comes back by hand."""
     world.policy = replace(world.policy, capacity=world.policy.capacity.but(active_limit=3))
@@ -559,6 +567,7 @@ def test_at_the_limit_the_oldest_machine_written_row_makes_room_and_can_be_resto
     assert world.items.restore(ANN, aside.id).status is Status.ACTIVE
 
 
+@pytest.mark.point("A10.6.8")
 def test_where_only_a_person_wrote_nothing_makes_room(world):
     """A 10.6, D14: a group of manual rows alone; the new statement is given up."""
     world.policy = replace(world.policy, capacity=world.policy.capacity.but(active_limit=1))
@@ -575,6 +584,7 @@ def test_where_only_a_person_wrote_nothing_makes_room(world):
 
 
 @pytest.mark.spec("3.1", "3.3")
+@pytest.mark.point("A8.5", "A8.6", "A8.7", "A8.8", "A8.9", "A8.12")
 def test_the_team_preset_gives_up_where_its_note_says_so(world):
     """A 8: short message, not opted in, bad JSON, empty list, more than 3, more than 120."""
     world.policy = TEAM
@@ -616,6 +626,7 @@ def test_the_team_preset_shows_the_last_exchange_alone(world):
 @pytest.mark.parametrize(
     ("project", "level"), [("web", Level.PROJECT), (None, Level.USER), ("robot-7", Level.USER)]
 )
+@pytest.mark.point("A8.14")
 def test_a_project_statement_needs_a_project_that_is_one(world, project, level):
     """A 8: without a valid project key it becomes the user's; channels count as none."""
     world.policy = replace(world.policy, item=world.policy.item.but(channel_projects=("robot-*",)))

@@ -270,6 +270,7 @@ def test_numbers_that_were_never_shown_change_nothing_and_the_rest_is_applied(an
 
 @pytest.mark.spec("3.4")
 @pytest.mark.parametrize("reply", [decided((1, "MERGE", 1)), decided((1, "TOUCH", 1)), decided()])
+@pytest.mark.point("C12.1.9")
 def test_anything_but_the_four_actions_drops_the_candidate(ann, reply):
     """C 12.1: the check of ADD, UPDATE, DELETE and NONE."""
     knows(ann, "Lives in Oslo")

@@ -19,7 +19,7 @@ from perdure.pages.charts import stacked
 from perdure.pages.words import WORDS, say
 from perdure.prompts.words import WORDS as RENDERED
 from perdure.settings import Secret
-from perdure.types import Kind, Level, Permission
+from perdure.types import Kind, Level, Permission, Source
 
 TEMPLATES = Path(shared.__file__).parent / "templates"
 ME = Scope(user="me")
@@ -344,6 +344,19 @@ def test_what_waits_for_a_person_is_shown_also_where_it_belongs_to_a_project(pag
     with pages.memory.parts.database.begin(ME) as tx:
         assert tx.items.put(replace(made, suspicious=True))
     assert f'id="w-{made.id}"' in pages.get("/pages/memory").text
+
+
+@pytest.mark.spec("7")
+@pytest.mark.parametrize(("tongue", "badge"), [("en", "Merged"), ("zh", "合并")])
+@pytest.mark.point("A10.6.16")
+def test_a_merged_memory_has_its_badge(pages, tongue, badge):
+    item = pages.remember("Likes jasmine tea")
+    with pages.memory.parts.database.begin(ME) as tx:
+        tx.items.put(replace(item, source=Source.CONSOLIDATED))
+
+    shown = pages.get("/pages/memory", headers={"Accept-Language": tongue}).text
+
+    assert re.search(rf">\s*{badge}\s*<", shown)
 
 
 # ── why ──────────────────────────────────────────────────────────────────────────────────────────

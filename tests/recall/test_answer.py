@@ -31,6 +31,7 @@ class Broken:
 
 
 @pytest.mark.spec("4", "4.1", "4.3")
+@pytest.mark.point("C12.2.4", "D.2")
 def test_pinned_and_searched_memories_come_together_and_nothing_else(world):
     """D "验证方式" 2: two arms are merged; each memory stands once. C 12.2.4."""
     rule = world.knows("Is allergic to peanuts", kind=Kind.CONSTRAINT)
@@ -360,6 +361,7 @@ def test_desktop_says_everything_oldest_first(world):
 
 
 @pytest.mark.spec("4.12")
+@pytest.mark.point("D.1")
 def test_one_switch_rolls_recall_back_to_its_old_road(world):
     """D "验证方式" 1: read.mode = legacy is the behaviour before; five in all, no pinned arm."""
     world.knows("Is allergic to peanuts", kind=Kind.CONSTRAINT, age=400)

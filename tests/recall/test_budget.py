@@ -26,6 +26,7 @@ def names(fitted):
 
 
 @pytest.mark.spec("4.7")
+@pytest.mark.point("D.3")
 def test_constraints_are_not_pushed_out_by_facts(item, ranked):
     """D "验证方式" 3: 5 facts and 2 constraints, ranked last, in a total of 4."""
     facts = [item(f"fact {n}", n) for n in range(5)]

@@ -32,6 +32,7 @@ FACES = [
 @pytest.mark.spec("4.6", "1")
 @pytest.mark.parametrize(("fields", "reason"), FACES)
 @pytest.mark.parametrize("arm", ["semantic", "pinned"])
+@pytest.mark.point("C12.1.4")
 def test_each_reason_to_withhold_a_memory_has_its_name(item, ranked, fields, reason, arm):
     """C 8.3.2, C 8.3.3."""
     entries = ranked(item("x", **fields), arms=[arm])

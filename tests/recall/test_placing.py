@@ -82,6 +82,7 @@ def test_a_place_that_cannot_be_meant_is_refused_by_name(answer, after):
 
 
 @pytest.mark.spec("4.9")
+@pytest.mark.point("D.7")
 def test_an_agent_with_its_own_prompt_finds_them_in_the_users_last_message(answer):
     """D "验证方式" 7: the last message carries the section 相关记忆."""
     host = [RULES, ANN]
@@ -105,6 +106,7 @@ def test_content_parts_get_one_more_part(answer):
 
 
 @pytest.mark.spec("4.9")
+@pytest.mark.point("D.8")
 def test_nothing_is_placed_twice(answer):
     """D "验证方式" 8."""
     once = answer.as_system([RULES, ANN])

@@ -24,6 +24,7 @@ def found(item, relevance=1.0, arms=("semantic",)):
 
 
 @pytest.mark.spec("4.5")
+@pytest.mark.point("C12.1.3")
 def test_the_relevance_formula_of_c_8_2_explains_itself_term_by_term(item):
     """C 8.2: 0.45 relevance + 0.25 confidence + 0.20 recency + 0.10 explicit."""
     one = item("x", confidence=0.8, explicit=True, age=30, kind=Kind.FACT)

@@ -43,6 +43,7 @@ def memories(item):
 @pytest.mark.spec("4.8")
 @pytest.mark.parametrize("language", ["zh", "en"])
 @pytest.mark.parametrize("form", FORMS)
+@pytest.mark.point("D.6")
 def test_each_form_and_language_is_written_as_its_golden_file(memories, form, language):
     """D "验证方式" 6 (typed_v2 by sections), A 8 P1 (labels, the conflict sentence), B 8."""
     look = layout(RenderPolicy(form=form), language)

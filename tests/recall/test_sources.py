@@ -69,6 +69,7 @@ class Broken:
 
 @pytest.mark.spec("4.3", "4.10")
 @pytest.mark.parametrize("broken", ["embedder", "index"])
+@pytest.mark.point("D.5")
 def test_without_vectors_pinned_rows_and_words_still_answer(world, broken):
     """D "验证方式" 5, C 3.1: the vector store is down; structured and full-text search go on."""
     world.knows("Is allergic to peanuts", kind=Kind.CONSTRAINT)

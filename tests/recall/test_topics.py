@@ -40,6 +40,7 @@ def test_a_third_memory_on_one_topic_is_nagging(item, ranked):
 
 
 @pytest.mark.spec("4.6")
+@pytest.mark.point("D.4")
 def test_of_two_wordings_of_one_statement_the_best_ranked_stays(item, ranked):
     """D "验证方式" 4: the same thing said twice is injected once."""
     entries = ranked(item("likes tea", 1), item("is fond of tea", 2))

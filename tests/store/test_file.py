@@ -348,6 +348,7 @@ BAD = {
 
 @pytest.mark.spec("11")
 @pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
+@pytest.mark.point("B8.2")
 def test_a_file_that_cannot_be_read_is_empty_and_kept_aside_before_anything_is_written(desk, bad):
     """B 8: a file that is no JSON gives an empty list, not an error."""
     desk.file.write_bytes(bad)
