@@ -15,6 +15,7 @@ from perdure.types import (
     Action,
     Candidate,
     Decision,
+    Kind,
     Origin,
     Reason,
     Scope,
@@ -77,7 +78,8 @@ def test_an_equal_statement_that_was_inserted_meanwhile_becomes_a_touch(
 @pytest.mark.spec("2")
 def test_an_update_changes_the_words_and_keeps_everything_else(world, round_of):
     scope = Scope(user="ann", assistant="cook")
-    round_of(does("Likes tennis", expires_at=NOW + timedelta(days=900)), home=scope)
+    rule = {"kind": Kind.CONSTRAINT, "confidence": 0.95, "importance": 1.0}
+    round_of(does("Likes tennis", expires_at=NOW + timedelta(days=900), **rule), home=scope)
     [old] = world.rows()
     with world.database.begin() as tx:
         old = replace(old, metadata={"category": "sport"}, title="Sport", explicit=True)
@@ -93,6 +95,13 @@ def test_an_update_changes_the_words_and_keeps_everything_else(world, round_of):
     same = {f: getattr(old, f) for f in old.__dataclass_fields__ if f not in changed}
     assert {f: getattr(row, f) for f in same} == same
     assert row.content == "Plays padel twice a week"
+    assert (row.kind, row.confidence, row.importance) == (Kind.CONSTRAINT, 0.95, 1.0)
+
+    told = {"kind": Kind.FACT, "confidence": 0.0, "importance": 0.4}
+    round_of(does("Played padel", Action.UPDATE, 1, **told), shown=[row], at=NOW + timedelta(2))
+
+    [row] = world.rows()
+    assert (row.kind, row.confidence, row.importance) == (Kind.FACT, 0.0, 0.4)
 
 
 def test_a_statement_said_again_after_its_time_was_up_holds_again(world, round_of):

@@ -111,8 +111,8 @@ def test_wrong_types_have_their_sane_meaning():
         }
     ).candidate
 
-    assert (candidate.level, candidate.kind, candidate.title) == (Level.USER, Kind.FACT, "")
-    assert (candidate.confidence, candidate.importance) == (0.5, 0.8)
+    assert (candidate.level, candidate.kind, candidate.title) == (Level.USER, None, "")
+    assert (candidate.confidence, candidate.importance) == (None, 0.8)
     assert (candidate.sensitivity, candidate.explicit, candidate.expires_at) == (2, False, None)
     assert (candidate.proposed, candidate.about) == (None, 3)
     assert only({"content": "A b", "confidence": 7, "importance": -1}).candidate.confidence == 1.0

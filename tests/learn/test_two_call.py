@@ -21,7 +21,7 @@ from perdure.ports import Reply
 from perdure.testing.fakes import WordEmbedder
 from perdure.testing.model_server import ModelServer
 from perdure.testing.replies import ModelReply
-from perdure.types import Action, JobType, Message, Reason, Role, Scope, Source, Status
+from perdure.types import Action, JobType, Kind, Message, Reason, Role, Scope, Source, Status
 
 ANN = Scope(user="ann")
 
@@ -223,6 +223,80 @@ def test_an_update_that_carries_the_details_over_is_one_memory(ann):
     ann.says("My border collie Moss turned three last week!")
 
     assert ann.memories() == [whole]
+
+
+@pytest.mark.spec("3.4")
+@pytest.mark.parametrize(
+    ("old", "said", "new"),
+    [
+        ("Must not eat peanuts", "I must not eat cashews either.",
+         ("Must not eat cashews", "Must not eat peanuts or cashews")),
+        ("不能吃含有花生的点心", "我也不能吃含有腰果的点心。",
+         ("不能吃含有腰果的点心", "不能吃含有花生和腰果的点心")),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("weighed", [{}, {"kind": "fact", "confidence": 0.6, "importance": 0.5}])
+def test_a_rule_that_is_completed_stays_a_rule(ann, old, said, new, weighed):
+    """Who proposed the statement does not know that there is a rule, nor how sure it is."""
+    fact, whole = new
+    ann.answers(facts(old, kind="constraint", confidence=0.95, importance=1.0))
+    ann.says(old)
+    ann.answers(facts(fact, **weighed), decided((1, "UPDATE", 1, whole)))
+
+    ann.says(said)
+
+    [row] = ann.rows()
+    assert (row.content, row.kind) == (whole, Kind.CONSTRAINT)
+    assert (row.confidence, row.importance) == (0.95, 1.0)
+
+
+def test_a_rule_that_no_longer_holds_is_what_the_statement_is(ann):
+    ann.answers(facts("Must not eat peanuts", kind="constraint", confidence=0.95, importance=1.0))
+    ann.says("I must not eat peanuts.")
+    ann.answers(facts("Eats peanuts again", kind="fact", confidence=0.7), decided((1, "UPDATE", 1)))
+
+    ann.says("I eat peanuts again.")
+
+    [row] = ann.rows()
+    assert (row.content, row.kind, row.confidence) == ("Eats peanuts again", Kind.FACT, 0.7)
+
+
+@pytest.mark.spec("3.4")
+@pytest.mark.parametrize(
+    ("old", "said", "new"),
+    [
+        ("Has 2 cats", "I have 3 cats now.", "Has 3 cats"),
+        ("Lives in Oslo", "I live in Bergen now.", "Lives in Bergen"),
+        ("养了两只猫", "我现在养了三只猫。", "养了三只猫"),
+        ("住在杭州", "我现在住在成都。", "住在成都"),
+    ],
+)
+def test_what_is_said_to_be_known_changes_the_memory_if_it_says_otherwise(ann, old, said, new):
+    knows(ann, old)
+    [row] = ann.rows()
+    ann.answers(facts(new), decided((1, "NONE", 1, old)))
+
+    told = ann.says(said)
+
+    assert (ann.memories(), actions(told)) == ([new], [Action.UPDATE])
+    assert ann.history(row.id)[-1] == ("update", old, new)
+
+
+@pytest.mark.parametrize(
+    ("old", "said", "new"),
+    [
+        ("Has 2 cats, Tom and Mio", "I have 3 cats.", "Has 3 cats"),
+        ("养了2只猫，汤姆和咪咪，都是橘色的", "我养了3只猫。", "养了3只猫"),
+    ],
+)
+@pytest.mark.parametrize("action", ["NONE", "UPDATE"])
+def test_what_would_wipe_out_the_details_stands_beside_them(ann, old, said, new, action):
+    knows(ann, old)
+    ann.answers(facts(new), decided((1, action, 1, "")))
+
+    ann.says(said)
+
+    assert ann.memories() == [old, new]
 
 
 @pytest.mark.case("DED-11")
@@ -531,7 +605,7 @@ def test_an_inference_never_touches_what_a_person_wrote(ann, action):
 
     told = ann.says("The rain around Bergen never ends, and the office is flooded again.")
 
-    assert reasons(told) == [Reason.KNOWN if action == "NONE" else Reason.PROTECTED]
+    assert reasons(told) == [Reason.PROTECTED]
     assert ann.rows() == [mine]
 
 

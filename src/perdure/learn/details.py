@@ -34,6 +34,10 @@ class Details:
             self.names - other.names, self.numbers - other.numbers, self.words - other.words
         )
 
+    def __bool__(self) -> bool:
+        """There is one at all."""
+        return bool(self.names or self.numbers or self.words)
+
     @property
     def weight(self) -> float:
         """How many words these are."""

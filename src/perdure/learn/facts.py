@@ -180,9 +180,9 @@ def _action(fields: Mapping[str, Json]) -> Action | None:
     return ACTIONS.get(word(fields.get("action", fields.get("event"))))
 
 
-def _kind(value: Json) -> Kind:
+def _kind(value: Json) -> Kind | None:
     named = word(value)
-    return Kind(named) if named in tuple(Kind) else Kind.FACT
+    return Kind(named) if named in tuple(Kind) else None
 
 
 def word(value: Json) -> str:
@@ -210,13 +210,13 @@ def whole(value: Json) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _share(value: Json) -> float:
-    """0 to 1; one half where the model says nothing sensible."""
+def _share(value: Json) -> float | None:
+    """0 to 1; None where the model says nothing sensible."""
     try:
         number = float(value) if not isinstance(value, bool) else math.nan
     except (TypeError, ValueError, OverflowError):
-        return 0.5
-    return 0.5 if math.isnan(number) else min(1.0, max(0.0, number))
+        return None
+    return None if math.isnan(number) else min(1.0, max(0.0, number))
 
 
 def _sensitivity(value: Json) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 
 from perdure.errors import CapReached, PerdureError
 from perdure.types import (
+    USUAL_KIND,
     Action,
     Job,
     JobState,
@@ -43,7 +44,7 @@ def ended(
         "refused": [
             {
                 "reason": one.reason.value,
-                "kind": one.candidate.kind.value,
+                "kind": (one.candidate.kind or USUAL_KIND).value,
                 "messages": list(one.candidate.messages),
             }
             for one in refused

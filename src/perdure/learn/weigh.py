@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from perdure.learn import polarity, voice
 from perdure.learn.decide import Compared, Proposed
 from perdure.learn.details import beyond, loses
+from perdure.learn.news import told
 from perdure.learn.screen import reworded
 from perdure.learn.shown import Numbering
 from perdure.policy import Policy
@@ -15,6 +16,7 @@ from perdure.types import (
     Action,
     Candidate,
     Decision,
+    Kind,
     MemoryItem,
     Preferences,
     Reason,
@@ -108,15 +110,50 @@ def _stored(
     if row is None:
         return plain
     if proposed.action is Action.NONE:
-        if not polarity.opposed(candidate.content, row.content):
+        means = told(candidate, row)
+        if means is Action.TOUCH:
             return plain
-        return replace(plain, action=Action.UPDATE)  # "no longer likes" is not known from "likes"
+        if means is Action.ADD:
+            return Decision(action=Action.ADD, candidate=candidate)
+        return _update(replace(plain, action=Action.UPDATE), candidate, row, words, policy)
     new = _rewording(candidate, proposed.content, row, words, policy)
+    return _update(plain, new, row, words, policy)
+
+
+def _update(
+    plain: Decision, new: Candidate, row: MemoryItem, words: Words, policy: Policy
+) -> Decision:
+    """The new wording of a row; where that would forget too much, the statement beside it."""
+    candidate = plain.candidate
     if loses(row.content, new.content, words.said, policy.decide.detail_slack):
-        known = not beyond(candidate.content, [row.content]).words
+        known = not beyond(candidate.content, [row.content])
         again = known and not polarity.flips(candidate.content, row.content)
         return replace(plain, action=Action.TOUCH if again else Action.ADD)
-    return replace(plain, candidate=new)
+    return replace(plain, candidate=_weighty(new, row))
+
+
+def _weighty(candidate: Candidate, row: MemoryItem) -> Candidate:
+    """The new wording; where it still says all that the row said it weighs no less than the row.
+
+    Who proposed the candidate was not told what the row is. A rule stays one when it is completed.
+    """
+    if beyond(row.content, [candidate.content]) or polarity.flips(candidate.content, row.content):
+        return candidate
+    kinds = candidate.kind, row.kind
+    return replace(
+        candidate,
+        kind=next((kind for kind in _STRICT if kind in kinds), candidate.kind),
+        confidence=_higher(candidate.confidence, row.confidence),
+        importance=_higher(candidate.importance, row.importance),
+    )
+
+
+_STRICT = (Kind.CONSTRAINT, Kind.PREFERENCE)
+"""What is pinned into every answer."""
+
+
+def _higher(share: float | None, known: float) -> float:
+    return known if share is None else max(share, known)
 
 
 def _rewording(

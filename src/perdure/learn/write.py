@@ -12,6 +12,8 @@ from perdure.learn.plan import Plan
 from perdure.policy import Policy
 from perdure.ports import Corpus, Outside, Transaction, VectorEntry, VectorIndex, Vectors
 from perdure.types import (
+    USUAL_KIND,
+    USUAL_SHARE,
     Action,
     Actor,
     AuditEntry,
@@ -114,9 +116,9 @@ class Writing:
             content_hash=fresh.content_hash,
             normalized_content=fresh.normalized_content,
             title=fresh.title or old.title,
-            kind=candidate.kind,
-            confidence=candidate.confidence,
-            importance=candidate.importance,
+            kind=candidate.kind or old.kind,
+            confidence=_said(candidate.confidence, old.confidence),
+            importance=_said(candidate.importance, old.importance),
             sensitivity=max(old.sensitivity, candidate.sensitivity),
             explicit=old.explicit or candidate.explicit,
             expires_at=candidate.expires_at or old.expires_at,
@@ -185,9 +187,9 @@ class Writing:
             assistant=where.assistant,
             run=where.run,
             conversation=where.conversation,
-            kind=candidate.kind,
-            confidence=candidate.confidence,
-            importance=candidate.importance,
+            kind=candidate.kind or USUAL_KIND,
+            confidence=_said(candidate.confidence, USUAL_SHARE),
+            importance=_said(candidate.importance, USUAL_SHARE),
             sensitivity=candidate.sensitivity,
             explicit=candidate.explicit,
             suspicious=candidate.suspicious,
@@ -271,3 +273,8 @@ class Writing:
                 )
             ]
         )
+
+
+def _said(share: float | None, otherwise: float) -> float:
+    """The share that somebody named; 0 is one."""
+    return otherwise if share is None else share

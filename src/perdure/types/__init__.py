@@ -30,6 +30,8 @@ from perdure.types.explained import Considered, Place, Score, Stage
 from perdure.types.feedback import Feedback, Verdict
 from perdure.types.history import OF_MEMORIES, Actor, AuditEntry, AuditPage, Operation, Tombstone
 from perdure.types.item import (
+    USUAL_KIND,
+    USUAL_SHARE,
     Kind,
     Level,
     MemoryItem,
@@ -55,6 +57,8 @@ __all__ = [
     "MAX_USER",
     "MAY",
     "OF_MEMORIES",
+    "USUAL_KIND",
+    "USUAL_SHARE",
     "WITHIN",
     "Action",
     "Actor",

@@ -25,11 +25,12 @@ class Candidate:
     """A statement that a model, or the built-in extractor, proposes."""
 
     content: str
-    kind: Kind = Kind.FACT
+    kind: Kind | None = None
+    """None, here and below: nobody said. A new memory takes the usual one, an old one keeps its."""
     level: Level = Level.USER
     title: str = ""
-    confidence: float = 0.5
-    importance: float = 0.5
+    confidence: float | None = None
+    importance: float | None = None
     sensitivity: int = 0
     explicit: bool = False
     expires_at: datetime | None = None

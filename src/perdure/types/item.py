@@ -28,6 +28,12 @@ class Kind(StrEnum):
     TODO_HINT = "todo_hint"
 
 
+USUAL_KIND = Kind.FACT
+"""Of a statement of which nobody said what sort it is."""
+USUAL_SHARE = 0.5
+"""How sure and how important a statement is of which nobody said it."""
+
+
 class Source(StrEnum):
     """How a memory came to be."""
 
@@ -91,9 +97,9 @@ class MemoryItem:
     assistant: str | None = None
     run: str | None = None
     conversation: str | None = None
-    kind: Kind = Kind.FACT
-    confidence: float = 0.5
-    importance: float = 0.5
+    kind: Kind = USUAL_KIND
+    confidence: float = USUAL_SHARE
+    importance: float = USUAL_SHARE
     sensitivity: int = 0
     """0 ordinary, 1 medium, 2 high."""
     explicit: bool = False

@@ -42,8 +42,8 @@ class Stated(Protocol):
         """Whether it is the user's or a project's."""
 
     @property
-    def kind(self) -> Kind:
-        """What kind of statement it is."""
+    def kind(self) -> Kind | None:
+        """What kind of statement it is, if somebody said."""
 
 
 Known = TypeVar("Known", bound=Stated)
