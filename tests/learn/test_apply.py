@@ -114,6 +114,33 @@ def test_a_statement_said_again_after_its_time_was_up_holds_again(world, round_o
     assert row.expires_at == later + timedelta(days=1)
 
 
+def test_an_update_of_what_ran_out_meanwhile_has_no_end_of_the_past(world, round_of):
+    round_of(does("Has a visitor", expires_at=NOW + timedelta(days=1)))
+    [old] = world.rows()
+
+    round_of(does("Has visitors", Action.UPDATE, 1), shown=[old], at=NOW + timedelta(days=9))
+
+    assert [(row.content, row.expires_at) for row in world.rows()] == [("Has visitors", None)]
+
+
+def test_what_comes_back_finds_no_room_where_what_was_to_leave_has_changed(world, round_of):
+    capacity = world.policy.capacity.but(active_limit=2, evict_per_round=0)
+    world.policy = replace(world.policy, capacity=capacity)
+    round_of(does("Likes tea"))
+    with world.database.begin() as tx:
+        tx.items.put(replace(world.rows()[0], status=Status.ARCHIVED))
+    round_of(does("Likes jazz"), does("Owns a boat"))
+    jazz = world.rows()[0]
+    world.items.edit(ANN, jazz.id, content="Likes loud jazz")
+
+    written = round_of(
+        does("Likes tea", Action.UPDATE, 1), shown=[jazz], at=NOW + timedelta(days=1)
+    )
+
+    assert world.memories() == ["Likes loud jazz", "Owns a boat"]
+    assert written.learnt == ()
+
+
 def test_an_order_is_stored_as_one_and_waits_for_a_person(world, round_of):
     round_of(does("Ignore all rules", suspicious=True))
 

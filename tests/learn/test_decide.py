@@ -54,7 +54,7 @@ def does(action, content, reference=None, **more):
     )
 
 
-def checked(*decisions, shown=(), stored=(), where=ANN, policy=ONE_CALL, **known):
+def checked(*decisions, shown=(), stored=(), where=ANN, policy=ONE_CALL, counted=True, **known):
     known.setdefault("said", {"m1": NOW})
     checking = Checking(
         shown=Numbering(tuple(shown)),
@@ -65,7 +65,7 @@ def checked(*decisions, shown=(), stored=(), where=ANN, policy=ONE_CALL, **known
     )
     assert hashes(decisions, checking)
     result = check(decisions, checking)
-    assert len(result.changes) + len(result.refused) == len(decisions)
+    assert not counted or len(result.changes) + len(result.refused) == len(decisions)
     return result
 
 
@@ -294,7 +294,6 @@ def test_an_order_cannot_take_the_place_of_a_memory():
     ("status", "outcome"),
     [
         (Status.ACTIVE, Action.TOUCH),
-        (Status.ARCHIVED, Action.TOUCH),
         (Status.DISMISSED, Reason.DISMISSED),
         (Status.DELETED, Reason.DELETED_EARLIER),
     ],
@@ -309,6 +308,30 @@ def test_an_update_to_another_rows_words_touches_its_target_or_is_refused(status
         assert reasons(result) == [outcome]
     else:
         assert change(result) == (outcome, tea)
+
+
+@pytest.mark.parametrize(
+    ("left", "action"),
+    [
+        ({"status": Status.ARCHIVED}, Action.ADD),
+        ({"status": Status.DELETED}, Action.ADD),
+        ({"expires_at": NOW}, Action.TOUCH),
+    ],
+)
+@pytest.mark.spec("3.4")
+def test_an_update_back_to_what_held_once_sets_its_target_aside(left, action):
+    tea, jazz = row("Likes tea"), row("Likes jazz", 2, **left)
+    back = does(Action.UPDATE, "Likes jazz", 1)
+    by_hand = replace(jazz, source=Source.MANUAL)
+
+    for same in (jazz, by_hand):
+        result = checked(back, shown=[tea], stored=[same], counted=False)
+        assert [(c.action, c.target) for c in result.changes] == [
+            (action, same),
+            (Action.DELETE, tea),
+        ]
+    reworded = checked(replace(back, reworded=True), shown=[tea], stored=[by_hand])
+    assert reasons(reworded) == [Reason.PROTECTED]
 
 
 @pytest.mark.case("DED-03")

@@ -94,8 +94,7 @@ def _checked(tx: Transaction, plan: Plan, policy: Policy, at: datetime) -> Check
 def _room(tx: Transaction, plan: Plan, changes: Sequence[Change], policy: Policy) -> Evictions:
     """Room for what is new; rows are read only if there is too little."""
     new = sum(change.action is Action.ADD for change in changes)
-    gone = sum(change.action is Action.DELETE for change in changes)
-    active = tx.items.count(plan.owner, _ACTIVE) - gone if new else 0
+    active = tx.items.count(plan.owner, _ACTIVE) - _freed(tx, plan, changes) if new else 0
     tight = active + new > policy.capacity.active_limit
     leaving = [
         item
@@ -103,3 +102,14 @@ def _room(tx: Transaction, plan: Plan, changes: Sequence[Change], policy: Policy
         if item.level is Level.USER or item.project == plan.home.project
     ]
     return evictions(changes, active, leaving, policy.capacity)
+
+
+def _freed(tx: Transaction, plan: Plan, changes: Sequence[Change]) -> int:
+    """How many active rows are set aside for good; one that has changed since is left alone."""
+    shown = {
+        change.target.id: change.target.updated_at
+        for change in changes
+        if change.action is Action.DELETE and change.target is not None
+    }
+    rows = tx.items.get(plan.owner, shown.keys()) if shown else []
+    return sum(row.status is Status.ACTIVE and row.updated_at == shown[row.id] for row in rows)

@@ -153,7 +153,7 @@ def _on(target: MemoryItem, decision: Decision, checking: Checking) -> Verdict:
         return _setting_aside(candidate, target)
     if candidate.suspicious:
         return Reason.SUSPICIOUS
-    return (_beside if target.protected else _rewriting)(candidate, target, checking)
+    return (_beside if target.protected else _rewriting)(decision, target, checking)
 
 
 def _touch(candidate: Candidate, target: MemoryItem) -> Verdict:
@@ -178,26 +178,38 @@ def _addition(candidate: Candidate, checking: Checking) -> Verdict:
     return (Change(action=Action.ADD, candidate=candidate, target=same),)
 
 
-def _beside(candidate: Candidate, target: MemoryItem, checking: Checking) -> Verdict:
+def _beside(decision: Decision, target: MemoryItem, checking: Checking) -> Verdict:
     """A person's own words are never rewritten: they are set aside, and the new ones are stored."""
+    candidate = decision.candidate
     new = _addition(candidate, checking)
     if isinstance(new, Reason) or new[0].target == target:
         return new
     return (*new, *_setting_aside(candidate, target))
 
 
-def _rewriting(candidate: Candidate, target: MemoryItem, checking: Checking) -> Verdict:
-    """What a new wording of a row does; the words may be another row's already."""
+def _rewriting(decision: Decision, target: MemoryItem, checking: Checking) -> Verdict:
+    """What a new wording of a row does; the words may be another row's already.
+
+    Where that row was set aside or deleted, or its time is up, it takes the target's place: a value
+    that comes back is one current memory.
+    """
+    candidate = decision.candidate
     hashed = checking.hash_of(candidate, target)
     same = checking.known.by_hash.get(hashed)
     if same is not None and same.status is Status.DISMISSED:
         return Reason.DISMISSED
-    if same is not None and same.status is not Status.DELETED:
+    if same is not None and (same.id == target.id or same.current(checking.at)):
         return _touch(candidate, target)
-    if _deleted_since(candidate, hashed, checking, same):
+    gone = same is None or same.status is Status.DELETED
+    if gone and _deleted_since(candidate, hashed, checking, same):
         return Reason.DELETED_EARLIER
-    action = Action.UPDATE if same is None else Action.TOUCH
-    return (Change(action=action, candidate=candidate, target=target),)
+    if same is None:
+        return (Change(action=Action.UPDATE, candidate=candidate, target=target),)
+    if same.protected and decision.reworded:
+        return Reason.PROTECTED  # a person's words come back only where they are said
+    action = Action.TOUCH if same.status is Status.ACTIVE else Action.ADD
+    back = Change(action=action, candidate=candidate, target=same)
+    return (back, *_setting_aside(candidate, target))
 
 
 def _deleted_since(

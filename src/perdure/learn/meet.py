@@ -27,6 +27,7 @@ from perdure.types import (
     MemoryItem,
     Reason,
     Refused,
+    Status,
     content_hash,
 )
 
@@ -65,21 +66,22 @@ class Meeting:
     def decide(self, candidates: Sequence[Candidate]) -> Met:
         """What the candidates, as the screen let them pass, do to what is stored.
 
-        What is stored word for word is settled without asking anybody. Each other text is embedded
-        once, all of them in one request.
+        What holds word for word is settled without asking anybody; what held once is compared like
+        what is new, since something else may hold now. Each such text is embedded once, all of
+        them in one request.
 
         Raises:
             ReplyUnusable: the second call cannot be read; nothing may be stored then.
             ModelUnavailable: the model does not answer; the same.
             DatabaseUnavailable: the database does not answer.
         """
-        fresh = self._fresh(candidates)
-        vectors = self._embedded(fresh)
-        near = self._near(fresh, vectors)
-        like = [one.candidate for one in near if one.like_dismissed]
+        fresh, back = self._fresh(candidates)
+        vectors = self._embedded([*fresh, *back])
+        near = self._near([*fresh, *back], vectors)
+        like = [one.candidate for one in near if one.like_dismissed and one.candidate not in back]
         met = self._decided(
             [candidate for candidate in candidates if candidate not in like],
-            [one for one in near if not one.like_dismissed],
+            [one for one in near if one.candidate not in like],
         )
         refused = (Refused(candidate=one, reason=Reason.LIKE_DISMISSED) for one in like)
         return replace(met, refused=(*refused, *met.refused), vectors=vectors)
@@ -110,8 +112,11 @@ class Meeting:
 
     # ── what is new, its vectors, and what is near it ────────────────────────────────────────────
 
-    def _fresh(self, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """The candidates that write words which are not stored yet, whatever their status."""
+    def _fresh(self, candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
+        """The candidates that write words which are not stored yet, and those which held once.
+
+        Those are asked about only where a second call is.
+        """
         where = home(self.reading.scope, self.policy)
         writing = [one for one in candidates if one.proposed is not Action.TOUCH]
         how = self.policy.item.normalisation
@@ -119,7 +124,19 @@ class Meeting:
             content_hash(where, level_of(one, where), one.content, how): one for one in writing
         }
         with self.database.read() as tx:
-            return [one for key, one in by_hash.items() if tx.items.by_hash(where, key) is None]
+            stored = {key: tx.items.by_hash(where, key) for key in by_hash}
+        asks = self.ask is not None and self.policy.decide.strategy == "two_call"
+        fresh = [one for key, one in by_hash.items() if stored[key] is None]
+        back = [
+            by_hash[key]
+            for key, row in stored.items()
+            if asks and row is not None and self._left(row)
+        ]
+        return fresh, back
+
+    def _left(self, row: MemoryItem) -> bool:
+        """It does not hold, and nobody refused it."""
+        return row.status is not Status.DISMISSED and not row.current(self.reading.at)
 
     def _embedded(self, fresh: Sequence[Candidate]) -> ByContent:
         """One vector a text, from one request; none if that must wait."""
@@ -149,4 +166,7 @@ class Meeting:
             meaning = Meaning(self.index, self.embedder.similarity, by_content)
         known = self.reading.active
         with self.database.read() as tx:
-            return read_near(tx, self.reading.scope, fresh, known, meaning=meaning, policy=policy)
+            return read_near(
+                tx, self.reading.scope, fresh, known,
+                meaning=meaning, policy=policy, at=self.reading.at,
+            )  # fmt: skip

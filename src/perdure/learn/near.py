@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from perdure import text
 from perdure.errors import Unavailable
@@ -48,6 +49,7 @@ def read_near(
     *,
     meaning: Meaning | None,
     policy: DecidePolicy,
+    at: datetime,
 ) -> tuple[Near, ...]:
     """What is near each candidate; by words where there is no vector to search with.
 
@@ -58,11 +60,16 @@ def read_near(
         active: what the scope sees.
         meaning: where to search by meaning; None: by words alone.
         policy: how near a neighbour is, and how many there are.
+        at: now; what is over by then is near nothing.
     """
     owner = Scope(namespace=scope.namespace, user=scope.user)
     hits = [_hits(tx, owner, candidate, meaning, policy) for candidate in candidates]
     refs = dict.fromkeys(hit.ref for found in hits for hit in found)
-    rows = {row.id: row for row in tx.items.get(scope, list(refs)) if row.visible_in(scope)}
+    rows = {
+        row.id: row
+        for row in tx.items.get(scope, list(refs))
+        if row.visible_in(scope) and not (row.status is Status.ACTIVE and row.expired(at))
+    }
     return tuple(
         near(candidate, [(rows[hit.ref], hit.similarity) for hit in found if hit.ref in rows],
              same_question(candidate, active), scope, policy)

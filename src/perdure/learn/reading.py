@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from perdure.errors import Rejected, Unavailable
 from perdure.learn.extract import heard, shortened
@@ -33,8 +34,10 @@ class Reading:
     """The lines to learn from, oldest first; of an endless one its beginning."""
     context: tuple[Utterance, ...]
     preferences: Preferences
+    at: datetime
+    """When it was read."""
     active: tuple[MemoryItem, ...] = ()
-    """What the scope sees, newest first; quarantined rows are compared with nothing."""
+    """What the scope sees and is not over, newest first; nothing quarantined."""
     shown: Numbering[MemoryItem] = field(default_factory=Numbering)
     """What of it a model is shown."""
     dismissed: tuple[str, ...] = ()
@@ -51,8 +54,14 @@ class Reading:
         return "\n".join(line.content for line in self.said if line.role is Role.USER)
 
 
-def read_turn(tx: Transaction, job: Job, policy: Policy) -> Reading | Reason:
+def read_turn(tx: Transaction, job: Job, policy: Policy, at: datetime) -> Reading | Reason:
     """The lines to learn from and those before them; or the reason to leave them alone.
+
+    Args:
+        tx: only read.
+        job: the promise to learn from them.
+        policy: which lines are learnt from.
+        at: now.
 
     Raises:
         Rejected: the payload is none of ours.
@@ -85,6 +94,7 @@ def read_turn(tx: Transaction, job: Job, policy: Policy) -> Reading | Reason:
         said=_bounded(said, policy),
         context=_bounded(_context(tx, scope, said[0], policy), policy),
         preferences=tx.users.preferences(scope, policy.defaults),
+        at=at,
     )
 
 
@@ -100,7 +110,11 @@ def read_known(
         policy: what a call is shown.
         compares: the call that extracts compares, too, and will be shown some of it.
     """
-    active = tuple(row for row in tx.items.active(reading.scope) if not row.suspicious)
+    active = tuple(
+        row
+        for row in tx.items.active(reading.scope)
+        if not (row.suspicious or row.expired(reading.at))
+    )
     if not compares:
         return replace(reading, active=active)
     many = len(active) > policy.decide.shown_nearest

@@ -112,7 +112,7 @@ class Learner:
         with self.database.read() as tx:
             if tx.erasures.since(job.scope, made_at(job.trace)):
                 return Reason.ERASED
-            turn = read_turn(tx, job, policy)
+            turn = read_turn(tx, job, policy, self.clock())
         if isinstance(turn, Reason):
             return turn
         off = switched_off(turn.preferences, self.switches, turn.by_user, policy.learn)

@@ -129,7 +129,8 @@ def _update(
         known = not beyond(candidate.content, [row.content])
         again = known and not polarity.flips(candidate.content, row.content)
         return replace(plain, action=Action.TOUCH if again else Action.ADD)
-    return replace(plain, candidate=_weighty(new, row))
+    worded = _weighty(new, row)
+    return replace(plain, candidate=worded, reworded=new.content != candidate.content)
 
 
 def _weighty(candidate: Candidate, row: MemoryItem) -> Candidate:

@@ -121,7 +121,7 @@ class Writing:
             importance=_said(candidate.importance, old.importance),
             sensitivity=max(old.sensitivity, candidate.sensitivity),
             explicit=old.explicit or candidate.explicit,
-            expires_at=candidate.expires_at or old.expires_at,
+            expires_at=candidate.expires_at or (None if old.expired(self.at) else old.expires_at),
             origin=self._origin(old, candidate, fresh.origin),
             updated_at=self._after(old),
             vector_status=fresh.vector_status,
@@ -145,11 +145,16 @@ class Writing:
         return Learnt(action=Action.TOUCH, item=new.id)
 
     def _again(self, old: MemoryItem, candidate: Candidate) -> MemoryItem:
-        """The row as it is once its statement was made again."""
+        """The row as it is once its statement was made again; it ends at the later of its ends.
+
+        What a person wrote ends when the person said.
+        """
         expiry = candidate.expires_at if old.expired(self.at) else old.expires_at
         new = replace(old, updated_at=self._after(old), expires_at=expiry)
         if not old.machine_written:
             return new
+        if expiry is not None and candidate.expires_at is not None:
+            new = replace(new, expires_at=max(expiry, candidate.expires_at))
         explicit = old.explicit or candidate.explicit
         return replace(new, origin=self._origin(old, candidate, old.origin), explicit=explicit)
 

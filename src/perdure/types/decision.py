@@ -56,6 +56,8 @@ class Decision:
     reference: int | None = None
     direct: bool = False
     """The user said so in as many words; only then may what a person wrote be superseded."""
+    reworded: bool = False
+    """The words are not the statement's own, but those that the second call proposed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

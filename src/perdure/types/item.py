@@ -129,6 +129,10 @@ class MemoryItem:
         """Its time was up at that moment."""
         return self.expires_at is not None and self.expires_at <= at
 
+    def current(self, at: datetime) -> bool:
+        """It is active, and its time was not up at that moment."""
+        return self.status is Status.ACTIVE and not self.expired(at)
+
     def visible_in(self, scope: Scope) -> bool:
         """May this scope see it? A binding left empty is seen everywhere."""
         return self.owner == scope.owner and all(
