@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from perdure.learn.check import Checking, Known, check, hashes
-from perdure.learn.decide import decide_exact, decide_one_call
+from perdure.learn.decide import as_meant, as_proposed
 from perdure.learn.shown import Numbering, comparison, home
-from perdure.policy import ASSISTANT
+from perdure.policy import ASSISTANT, DESKTOP
 from perdure.types import (
     Action,
     Candidate,
@@ -130,17 +130,16 @@ def test_learnt_memories_are_bound_to_nothing_the_policy_does_not_name():
 # ── strategies ───────────────────────────────────────────────────────────────────────────────────
 
 
-def test_exact_takes_every_statement_as_new_but_those_it_was_shown():
+def test_of_a_merged_list_what_was_shown_is_not_news():
     shown = Numbering((row("Likes tea"),))
     candidates = [Candidate(content=c) for c in ("Likes tea", "likes TEA", "Likes jazz")]
+    folded = DESKTOP.turned({"item": {"normalisation": "fold"}}, "test")
 
-    decisions = decide_exact(candidates, shown, "exact")
+    meant = as_meant(candidates, shown, DESKTOP)
 
-    assert [(d.action, d.candidate.content) for d in decisions] == [
-        (Action.ADD, "likes TEA"),
-        (Action.ADD, "Likes jazz"),
-    ]
-    assert len(decide_exact(candidates, shown, "fold")) == 1
+    assert [one.content for one in meant] == ["likes TEA", "Likes jazz"]
+    assert [as_proposed(one).action for one in meant] == [Action.ADD, Action.ADD]
+    assert [one.content for one in as_meant(candidates, shown, folded)] == ["Likes jazz"]
 
 
 @pytest.mark.spec("3.4")
@@ -153,7 +152,7 @@ def test_one_call_says_itself_what_it_does_and_without_a_word_it_is_new():
         Candidate(content="d", proposed=Action.TOUCH),
     ]
 
-    assert [(d.action, d.reference) for d in decide_one_call(candidates)] == [
+    assert [(d.action, d.reference) for d in map(as_proposed, candidates)] == [
         (Action.ADD, None),
         (Action.ADD, None),
         (Action.UPDATE, 3),

@@ -10,6 +10,7 @@ from perdure.errors import ReplyCutOff, ReplyUnusable, TooLarge
 from perdure.learn.extract import Ask
 from perdure.learn.facts import ACTIONS, string, whole, word
 from perdure.learn.near import Near
+from perdure.learn.news import told
 from perdure.learn.reply import Json, extract_json
 from perdure.learn.shown import Numbering
 from perdure.policy import LearnPolicy, Policy
@@ -17,32 +18,37 @@ from perdure.ports import Question
 from perdure.prompts import decide as prompt
 from perdure.types import Action, Candidate, Decision, MemoryItem
 
-# ── exact, one_call ──────────────────────────────────────────────────────────────────────────────
+# ── exact, one_call: the call that proposes a candidate says what it does ────────────────────────
 
 
-def decide_exact(
-    candidates: Sequence[Candidate], shown: Numbering[MemoryItem], how: text.Normalisation
-) -> tuple[Decision, ...]:
-    """Every statement is new unless it is stored word for word; what was shown is not news."""
-    echoes = {text.normalise(row.content, how) for row in shown.rows}
-    return tuple(
-        Decision(action=Action.ADD, candidate=candidate)
-        for candidate in candidates
-        if text.normalise(candidate.content, how) not in echoes
-    )
+def as_meant(
+    candidates: Sequence[Candidate], shown: Numbering[MemoryItem], policy: Policy
+) -> tuple[Candidate, ...]:
+    """The proposals as they are to be screened.
+
+    Of a merged list what was shown is not news. What is called a touch and says otherwise than its
+    memory is an update, or new.
+    """
+    if policy.decide.strategy == "exact":
+        how = policy.item.normalisation
+        echoes = {text.normalise(row.content, how) for row in shown.rows}
+        return tuple(one for one in candidates if text.normalise(one.content, how) not in echoes)
+    return tuple(_as_meant(one, shown.find(one.about)) for one in candidates)
 
 
-def decide_one_call(candidates: Sequence[Candidate]) -> tuple[Decision, ...]:
-    """The call that proposed a candidate said what it does; without a word of it, it is new."""
-    return tuple(
-        Decision(action=Action.ADD, candidate=candidate)
-        if candidate.proposed in (None, Action.ADD)
-        else Decision(
-            action=candidate.proposed or Action.ADD,
-            candidate=candidate,
-            reference=candidate.about,
-        )
-        for candidate in candidates
+def _as_meant(candidate: Candidate, row: MemoryItem | None) -> Candidate:
+    if candidate.proposed is not Action.TOUCH or row is None:
+        return candidate
+    does = told(candidate, row)
+    return replace(candidate, proposed=does, about=None if does is Action.ADD else candidate.about)
+
+
+def as_proposed(candidate: Candidate) -> Decision:
+    """What the call said that it does; without a word of it, it is new."""
+    if candidate.proposed in (None, Action.ADD):
+        return Decision(action=Action.ADD, candidate=candidate)
+    return Decision(
+        action=candidate.proposed or Action.ADD, candidate=candidate, reference=candidate.about
     )
 
 

@@ -9,13 +9,13 @@ from typing import TypeAlias
 import numpy as np
 
 from perdure.errors import Unavailable
-from perdure.learn.decide import compare, decide_exact, decide_one_call
+from perdure.learn.decide import compare
 from perdure.learn.extract import Ask
 from perdure.learn.near import Meaning, Near, read_near
 from perdure.learn.reading import Reading
 from perdure.learn.rule import decide_by_rule
 from perdure.learn.shown import Numbering, home, level_of
-from perdure.learn.weigh import Words, weigh
+from perdure.learn.weigh import Words, weigh, weigh_proposed
 from perdure.observe import Meter
 from perdure.policy import Policy
 from perdure.ports import Database, EmbedAction, Embedder, VectorIndex, Vectors
@@ -88,15 +88,13 @@ class Meeting:
 
     def _decided(self, candidates: Sequence[Candidate], near: Sequence[Near]) -> Met:
         strategy = self.policy.decide.strategy
-        if strategy == "exact":
-            how = self.policy.item.normalisation
-            exact = decide_exact(candidates, self.reading.shown, how)
-            return Met(decisions=exact, shown=self.reading.shown)
-        if self.ask is None:
+        if self.ask is None and strategy != "exact":
             ruled = decide_by_rule(candidates, self.reading.active, self.policy)
             return Met(decisions=ruled.decisions, refused=ruled.refused, shown=ruled.shown)
-        if strategy == "one_call":
-            return Met(decisions=decide_one_call(candidates), shown=self.reading.shown)
+        if strategy != "two_call" or self.ask is None:
+            shown, where = self.reading.shown, home(self.reading.scope, self.policy)
+            held = weigh_proposed(candidates, shown, self.words, where, self.policy)
+            return Met(decisions=held.decisions, refused=held.refused, shown=shown)
         compared = compare(self.ask, near, self.policy)
         if compared.skipped:
             self.meter.count("memory_reply_entries_skipped", compared.skipped)

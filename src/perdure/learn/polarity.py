@@ -104,7 +104,7 @@ _NOT_WHAT = frozenset(
     for word in """like love enjoy adore prefer fond keen dislike hate detest loathe despise fan
     stand bear abide care mind longer favourite favorite user play eat drink have go do watch
     listen use read take get""".split()
-) | frozenset("喜欢爱讨厌受不了反感很太最再用户")
+) | frozenset("喜欢爱讨厌受不了反感很太最再用户吃喝看听玩")
 """Terms that say how one stands to something, or what one does with it, not what it is."""
 _CONTRAST = re.compile(
     r"\b(?:after|before|over|than|rather|instead|without|later|less|fewer)\b|[比而]"

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import MAXYEAR
 
 from perdure import text
 from perdure.learn import contact, secret, support
 from perdure.learn.delicate import matters
 from perdure.learn.details import beyond
+from perdure.learn.shown import Numbering
 from perdure.learn.voice import Clause, objection
 from perdure.policy import Policy, ScreenPolicy
 from perdure.prompts.words import without_blocks
-from perdure.types import Action, Candidate, Preferences, Reason, Refused, Utterance
+from perdure.types import Action, Candidate, MemoryItem, Preferences, Reason, Refused, Utterance
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,17 @@ class Sources:
     """The lines before them: they explain, and are never a source by themselves."""
     heard: tuple[Clause, ...] = ()
     """The clauses of the user's lines, where a model proposed the candidates."""
+    shown: Numbering[MemoryItem] = field(default_factory=Numbering)
+    """The memories that the call was shown: what rewords one may carry its details over."""
+    merged: bool = False
+    """The reply lists those together with what is new, and does not say what rewords which."""
+
+    def carried(self, candidate: Candidate) -> tuple[str, ...]:
+        """The memories of which a candidate can be a new wording."""
+        if self.merged:
+            return tuple(row.content for row in self.shown.rows)
+        row = self.shown.find(candidate.about) if candidate.proposed is Action.UPDATE else None
+        return () if row is None else (row.content,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +74,12 @@ def screen(
     refused: list[Refused] = []
     for proposed in candidates:
         candidate = _marked(proposed, secrets, policy)
+        carried = sources.carried(candidate)
         reason = (
             _objection(candidate, secrets, preferences, policy)
-            or _unsupported(candidate, said, ours, around)
+            or _unsupported(candidate, said, ours, around, carried)
             or _not_own(candidate, sources.heard)
-            or _misdated(candidate, around, year)
+            or _misdated(candidate, [*around, *carried], year)
         )
         if reason is None:
             kept.append(candidate)
@@ -120,10 +133,20 @@ def _objection(
 
 
 def _unsupported(
-    candidate: Candidate, said: list[str], ours: list[str], around: list[str]
+    candidate: Candidate,
+    said: list[str],
+    ours: list[str],
+    around: list[str],
+    carried: Sequence[str],
 ) -> Reason | None:
-    """The reason if nobody said this, or only our own text did. A touch writes no words."""
-    if candidate.proposed is Action.TOUCH or support.supported(candidate.content, ours, around):
+    """The reason if nobody said this, or only our own text did. A touch writes no words.
+
+    What the user did not say now may stand in the one memory that it rewords, never in two.
+    """
+    if candidate.proposed is Action.TOUCH or any(
+        support.supported(candidate.content, ours, [*around, *memory])
+        for memory in ([], *([one] for one in carried))
+    ):
         return None
     echo = support.supported(candidate.content, said, around)
     return Reason.INJECTED if echo else Reason.UNSUPPORTED

@@ -13,6 +13,7 @@ from perdure.errors import DatabaseUnavailable, ReplyUnusable
 from perdure.jobs.job import Effect
 from perdure.learn import outcome
 from perdure.learn.apply import apply, as_result
+from perdure.learn.decide import as_meant
 from perdure.learn.extract import Ask, Extracted, Told, extract, heard
 from perdure.learn.gate import switched_off
 from perdure.learn.meet import Meeting
@@ -157,8 +158,14 @@ class Learner:
         """Screened, decided, embedded: ready to be checked and written."""
         heard_clauses = clauses(reading.said) if self.chat is not None else ()
         screened = screen(
-            extracted.candidates,
-            Sources(reading.said, reading.context, heard_clauses),
+            as_meant(extracted.candidates, reading.shown, policy),
+            Sources(
+                reading.said,
+                reading.context,
+                heard_clauses,
+                reading.shown,
+                merged=policy.decide.strategy == "exact",
+            ),
             reading.preferences,
             policy.screen,
         )

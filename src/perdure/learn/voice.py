@@ -82,6 +82,14 @@ def objection(candidate: Candidate, heard: Sequence[Clause]) -> Reason | None:
     return against[0] if against and None not in against else None
 
 
+def denied(statement: str, heard: Sequence[Clause]) -> bool:
+    """Did the user say the contrary of it? What comes nearest to its words counts, if anything."""
+    nearest = _nearest(statement, heard)
+    if nearest:
+        return all(flips(statement, clause.text) for clause in nearest)
+    return any(flips(statement, clause.text) for clause in heard if not clause.foreign)
+
+
 def _against(candidate: Candidate, clause: Clause) -> Reason | None:
     """Why the statement cannot come from this clause, or None."""
     if clause.foreign and not candidate.explicit and not _names(candidate.content, clause):

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from perdure.learn import polarity, voice
-from perdure.learn.decide import Compared, Proposed
+from perdure.learn.decide import Compared, Proposed, as_proposed
 from perdure.learn.details import beyond, loses
 from perdure.learn.news import told
 from perdure.learn.screen import reworded
-from perdure.learn.shown import Numbering
+from perdure.learn.shown import Numbering, level_of
 from perdure.policy import Policy
 from perdure.types import (
     Action,
@@ -21,6 +21,7 @@ from perdure.types import (
     Preferences,
     Reason,
     Refused,
+    Scope,
 )
 
 _ANSWERS = frozenset({Action.ADD, Action.UPDATE, Action.NONE})
@@ -41,7 +42,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """What may be checked, and candidates of which the reply said no action that there is."""
+    """What may be checked, and candidates of which the reply said nothing that can be done."""
 
     decisions: tuple[Decision, ...]
     refused: tuple[Refused, ...]
@@ -61,6 +62,33 @@ def weigh(compared: Compared, words: Words, policy: Policy) -> Weighed:
         decisions += made
         if not made:
             refused.append(Refused(candidate=candidate, reason=Reason.UNKNOWN_ACTION))
+    return Weighed(tuple(decisions), tuple(refused))
+
+
+def weigh_proposed(
+    candidates: Sequence[Candidate],
+    shown: Numbering[MemoryItem],
+    words: Words,
+    home: Scope,
+    policy: Policy,
+) -> Weighed:
+    """The same where the call that proposed the candidates said what they do.
+
+    A touch of what the user has just denied confirms nothing.
+    """
+    decisions: list[Decision] = []
+    refused: list[Refused] = []
+    for candidate in candidates:
+        decision = as_proposed(candidate)
+        row = shown.find(decision.reference)
+        if row is None or row.level is not level_of(candidate, home):
+            decisions.append(decision)
+        elif decision.action is Action.UPDATE:
+            decisions.append(_update(decision, candidate, row, words, policy))
+        elif decision.action is Action.TOUCH and voice.denied(row.content, words.heard):
+            refused.append(Refused(candidate=candidate, reason=Reason.UNSUPPORTED))
+        else:
+            decisions.append(decision)
     return Weighed(tuple(decisions), tuple(refused))
 
 
