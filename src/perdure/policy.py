@@ -51,7 +51,9 @@ class ItemPolicy(Group):
 class CapturePolicy(Group):
     """What is kept of a turn. Spec 3.2."""
 
-    source_chars: int = 8_000  # longer source texts are cut in the job, with a note that they were
+    source_chars: int = (
+        8_000  # longer source texts are cut in the event, with a note that they were
+    )
     keep_messages_s: int = 365 * 86_400  # conversations are kept this long; 0: only until learnt
     episodes: bool = True  # index what was said, so that recall can quote it
     episode_part_chars: int = 2_000  # longer messages are indexed by meaning in parts of this size
@@ -80,6 +82,7 @@ class LearnPolicy(Group):
     top_p: float = 0.1  # the same
     bad_reply: Literal["give_up", "next_turn", "retry"] = "retry"  # an unusable reply
     max_reply_tokens: int = 2_000  # a longer reply is cut off and retried with less input
+    message_chars: int = 96_000  # of an endless message; the receipt says that the rest is left
     input_chars: int = 24_000  # of one call; a longer input is learnt from in halves
     halvings: int = 2  # so often the input is halved where it is too long or its reply cut off
     overlap_chars: int = 300  # of one part, shown for context with the next one

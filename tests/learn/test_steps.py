@@ -16,7 +16,7 @@ from perdure.errors import (
     ReplyCutOff,
     ReplyUnusable,
 )
-from perdure.policy import DESKTOP, TEAM
+from perdure.policy import ASSISTANT, DESKTOP, TEAM
 from perdure.ports import Corpus, Reply, VectorEntry
 from perdure.store.items import SqlItems
 from perdure.testing.fakes import WordEmbedder
@@ -834,13 +834,57 @@ def test_messages_kept_only_until_they_are_learnt_are_gone_afterwards(world):
 def test_of_an_endless_message_the_beginning_is_learnt_from_and_soon(world):
     with world.database.begin() as tx:
         tx.users.prefer(ANN, auto_learn=False)
-    chat = world.answers([fact("Lives in Bergen")])
+    chat = world.answers(lambda _: [fact("Lives in Bergen")], *[[]] * 9)
 
-    world.says("Remember that I live in Bergen. " + "记得，please, (Tell me, 'x' " * 30_000)
+    told = world.says("Remember that I live in Bergen. " + "记得，please, (Tell me, 'x' " * 30_000)
 
-    assert world.memories() == ["Lives in Bergen"]
-    assert len(chat.asked) == 1
-    assert len(chat.asked[0].messages[1]["content"]) < 20_000
+    assert (world.memories(), told.truncated) == (["Lives in Bergen"], 1)
+    assert 1 < len(chat.asked) <= 8
+    sent = [question.messages[1]["content"] for question in chat.asked]
+    assert max(map(len, sent)) < 30_000
+    assert sum(map(len, sent)) < 110_000
+
+
+@pytest.mark.spec("3.2", "3.3")
+@pytest.mark.parametrize(
+    ("filler", "end", "learnt"),
+    [
+        ("The weather stays mild in most of the country. ", "I am allergic to peanuts.",
+         "Is allergic to peanuts"),
+        ("全国大部分地区天气温和。", "我对花生过敏。", "对花生过敏"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("preset", [ASSISTANT, TEAM_ON, DESKTOP], ids=lambda one: one.preset)
+def test_the_end_of_a_long_message_is_learnt_from_too(world, preset, filler, end, learnt):
+    world.policy = preset
+
+    def reply(question):
+        found = end in question.messages[1]["content"]
+        return {"memories": [{"content": learnt}] if found else []}
+
+    for chars, calls in ((9_000, 1), (30_000, 2)):
+        chat = world.answers(*[reply] * calls)
+        long = filler * (chars // len(filler)) + end
+
+        told = world.says(*exchange(long), conversation=f"of {chars} characters")
+
+        assert (world.memories(), told.truncated) == ([learnt], 0)
+        assert len(chat.asked) == calls
+
+
+@pytest.mark.parametrize(("word", "times"), [("word ", 2_000), ("词", 10_000)])
+def test_one_endless_sentence_is_torn_between_words(world, word, times):
+    world.policy = replace(world.policy, learn=world.policy.learn.but(input_chars=4_000))
+    chat = world.answers(*[[]] * 4)
+
+    told = world.says(word * times + "Bergen")
+
+    sent = [question.messages[1]["content"] for question in chat.asked]
+    assert (len(sent), told.truncated) == (4, 0)
+    assert max(map(len, sent)) < 5_000
+    lines = "".join(one[one.index('"lines"') :] for one in sent)  # what overlaps is context
+    assert lines.count(word.strip()) == times
+    assert "Bergen" in sent[-1]
 
 
 def test_context_explains_and_is_no_source(world):

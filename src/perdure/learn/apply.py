@@ -71,8 +71,9 @@ def as_result(written: Written, plan: Plan) -> dict[str, Any]:
     """What the job keeps of it."""
     origin = plan.origin
     return outcome.ended(
-        written.learnt, written.refused, origin.model or "", origin.prompt, plan.cut_off
-    )
+        written.learnt, written.refused, origin.model or "", origin.prompt,
+        cut_off=plan.cut_off, truncated=plan.truncated,
+    )  # fmt: skip
 
 
 def _checked(tx: Transaction, plan: Plan, policy: Policy, at: datetime) -> Checked:

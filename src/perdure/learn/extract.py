@@ -72,8 +72,9 @@ def extract(ask: Ask, told: Told, policy: Policy, halvings: int | None = None) -
         ModelUnavailable: as the chat model raises it.
     """
     left = policy.learn.halvings if halvings is None else halvings
-    parts = halves(told.said)
-    if parts and sum(len(line.content) for line in told.said) > policy.learn.input_chars:
+    long = sum(len(line.content) for line in told.said) > policy.learn.input_chars
+    parts = halves(told.said) or (torn(told.said) if long else ())
+    if parts and long:
         return _in_parts(ask, told, parts, policy, left)
     try:
         return _read(ask(question(told, policy)), told, policy)
@@ -195,6 +196,16 @@ def halves(said: tuple[Utterance, ...]) -> tuple[tuple[Utterance, ...], ...]:
     total = sum(map(len, sentences))
     cut = min(range(len(sizes)), key=lambda n: abs(2 * sizes[n] - total)) + 1
     first, second = " ".join(sentences[:cut]), " ".join(sentences[cut:])
+    return (replace(line, content=first),), (replace(line, content=second),)
+
+
+def torn(said: tuple[Utterance, ...]) -> tuple[tuple[Utterance, ...], ...]:
+    """One line that is one sentence in two parts of about equal length, between words if it can."""
+    [line] = said
+    first = text.cut(line.content, text.graphemes(line.content) // 2)
+    space = first.rfind(" ", len(first) // 2)
+    first = first if space < 0 else first[:space]
+    second = line.content[len(first) :]
     return (replace(line, content=first),), (replace(line, content=second),)
 
 

@@ -27,7 +27,9 @@ def ended(
     refused: Sequence[Refused],
     model: str,
     prompt: str | None,
+    *,
     cut_off: int = 0,
+    truncated: int = 0,
 ) -> dict[str, Any]:
     """The result of a job that learnt what there was to learn.
 
@@ -37,9 +39,10 @@ def ended(
         model: what proposed it.
         prompt: versions of the prompts that were used.
         cut_off: questions asked again with less input: too long, or their reply cut off.
+        truncated: messages of which only the beginning was learnt from.
     """
-    truncated = {"cut_off": cut_off} if cut_off else {}
-    return truncated | {
+    lacks = {"cut_off": cut_off, "truncated": truncated}
+    return {name: times for name, times in lacks.items() if times} | {
         "learnt": [{"action": one.action.value, "item": one.item} for one in learnt],
         "refused": [
             {
@@ -103,4 +106,5 @@ def receipt_of(job: Job, scope: Scope) -> Receipt:
         tries=job.retry_count,
         next_try_at=job.next_retry_at if job.state is JobState.FAILED else None,
         model=result.get("model"),
+        truncated=result.get("truncated", 0),
     )

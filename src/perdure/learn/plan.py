@@ -35,6 +35,8 @@ class Plan:
     """There is a model that tidies up where there are too many memories."""
     cut_off: int = 0
     """How many questions were asked again with less input: too long, or their reply cut off."""
+    truncated: int = 0
+    """How many endless messages were learnt from by their beginning."""
 
     @property
     def owner(self) -> Scope:

@@ -32,6 +32,8 @@ class Reading:
     scope: Scope
     said: tuple[Utterance, ...]
     """The lines to learn from, oldest first; of an endless one its beginning."""
+    truncated: int
+    """How many of them are but a beginning."""
     context: tuple[Utterance, ...]
     preferences: Preferences
     at: datetime
@@ -89,9 +91,11 @@ def read_turn(tx: Transaction, job: Job, policy: Policy, at: datetime) -> Readin
         run=job.payload.get("run_id"),
         conversation=conversation,
     )
+    bounded = _bounded(said, policy)
     return Reading(
         scope=scope,
-        said=_bounded(said, policy),
+        said=bounded,
+        truncated=sum(one != line for one, line in zip(bounded, said, strict=True)),
         context=_bounded(_context(tx, scope, said[0], policy), policy),
         preferences=tx.users.preferences(scope, policy.defaults),
         at=at,
@@ -147,7 +151,7 @@ def _nearest(
 
 def _bounded(said: Sequence[Utterance], policy: Policy) -> tuple[Utterance, ...]:
     """The lines with the beginning of what is endless."""
-    limit = policy.capture.source_chars
+    limit = policy.learn.message_chars
     return tuple(replace(line, content=shortened(line.content, limit)) for line in said)
 
 

@@ -190,6 +190,7 @@ class Learner:
             embeds=self._embeds,
             consolidates=self.chat is not None,
             cut_off=extracted.cut_off,
+            truncated=reading.truncated,
         )
 
     def _meeting(self, reading: Reading, heard: tuple[Clause, ...], policy: Policy) -> Meeting:

@@ -98,6 +98,7 @@ def _words(said: str) -> set[str]:
 
 _NAME = re.compile(r"(?<![\w'’.-])[A-Z][\w'’-]*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;]\s+|[\"'“‘(`]|\n)\W*$")
+_NEAR = 40  # characters before a word that tell whether a sentence starts with it
 _CALENDAR = frozenset(
     """i i'm i've user users january february march april may june july august september october
     november december jan feb mar apr jun jul aug sep sept oct nov dec monday tuesday wednesday
@@ -111,7 +112,8 @@ def names(statement: str) -> set[str]:
     found = set()
     for match in _NAME.finditer(statement):
         name = re.sub(r"['’]s$", "", match.group())
-        starts = _SENTENCE_START.search(statement[: match.start()]) is not None
+        before = statement[max(0, match.start() - _NEAR) : match.start()]
+        starts = _SENTENCE_START.search(before) is not None
         if not starts and name.casefold() not in _CALENDAR:
             found.add(name)
     return found

@@ -213,6 +213,7 @@ class ReceiptOut(Reply):
     tries: int
     next_try_at: datetime | None
     model: str | None
+    truncated: int
 
 
 # ── what is handed back ──────────────────────────────────────────────────────────────────────────

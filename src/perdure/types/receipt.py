@@ -67,3 +67,5 @@ class Receipt:
     next_try_at: datetime | None = None
     model: str | None = None
     """What learnt from it; ``basic`` is the built-in extractor."""
+    truncated: int = 0
+    """Endless messages of which only the beginning was learnt from."""
