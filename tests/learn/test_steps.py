@@ -762,6 +762,54 @@ def test_a_switch_that_goes_off_while_the_model_thinks_stops_the_write(world):
     assert (told.state, told.reason) == (ReceiptState.SKIPPED, Reason.DISABLED)
 
 
+@pytest.mark.spec("3.1", "3.3")
+@pytest.mark.parametrize("preset", [ASSISTANT, TEAM, DESKTOP], ids=["assistant", "team", "desktop"])
+@pytest.mark.parametrize(
+    ("said", "statement"),
+    [("I suffer from depression since spring.", "Suffers from depression"),
+     ("我从春天开始得了抑郁症，一直在吃药治疗，医生说还要半年左右。", "得了抑郁症")],
+)  # fmt: skip
+def test_consent_that_is_taken_back_while_the_model_thinks_stops_what_is_delicate(
+    world, preset, said, statement
+):
+    consents = Preferences(auto_learn=True, sensitive_allowed=True)
+    learn = preset.learn.but(trigger_chars=min(10, preset.learn.trigger_chars))
+    world.policy = replace(preset, defaults=consents, learn=learn)
+    world.answers([fact(statement, sensitivity=2)])
+    taken = world.capture(Message("user", said), Message("assistant", "I see."))
+
+    def off():
+        with world.database.begin() as tx:
+            tx.users.prefer(ANN, sensitive_allowed=False)
+
+    world.learn(off)
+
+    assert world.memories() == []
+    assert reasons(world.told(taken)) == [Reason.SENSITIVE_NOT_LEARNT]
+
+
+@pytest.mark.spec("3.1", "8")
+@pytest.mark.parametrize(
+    ("said", "asked", "beside"),
+    [("Remember that I like tea. I own a red boat.", "Likes tea", "Owns a red boat"),
+     ("记住我喜欢喝茶。我有一条红船。", "喜欢喝茶", "有一条红船")],
+)  # fmt: skip
+def test_learning_that_goes_off_while_the_model_thinks_leaves_what_was_asked_for(
+    world, said, asked, beside
+):
+    world.answers([fact(asked), fact(beside)])
+    taken = world.capture(said)
+
+    def off():
+        with world.database.begin() as tx:
+            tx.users.prefer(ANN, auto_learn=False)
+
+    world.learn(off)
+
+    assert world.memories() == [asked]
+    assert reasons(world.told(taken)) == [Reason.AUTO_LEARN_OFF]
+
+
 @pytest.mark.spec("8")
 @pytest.mark.parametrize("part", ["enabled", "learn"])
 def test_a_deployment_switch_stops_jobs_that_were_promised_before(world, part):

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from perdure.learn.shown import Numbering
 from perdure.ports import Vectors
-from perdure.types import Decision, MemoryItem, Origin, Refused, Scope
+from perdure.types import Decision, MemoryItem, Origin, Preferences, Refused, Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +21,8 @@ class Plan:
     decisions: tuple[Decision, ...]
     refused: tuple[Refused, ...] = ()
     """What was left out so far."""
+    preferences: Preferences = field(default_factory=Preferences)
+    """The user's switches as they were when it was thought through."""
     shown: Numbering[MemoryItem] = field(default_factory=Numbering)
     said: Mapping[str, datetime] = field(default_factory=dict)
     """When each source message was said."""

@@ -124,6 +124,19 @@ def _objection(
         return Reason.SECRET
     if candidate.suspicious and policy.instructions == "refuse":
         return Reason.SUSPICIOUS
+    return unwelcome(candidate, preferences, policy)
+
+
+def unwelcome(
+    candidate: Candidate, preferences: Preferences, policy: ScreenPolicy
+) -> Reason | None:
+    """The switch of the user that forbids it, or None. Asked again when it is written.
+
+    Args:
+        candidate: as the screen marked it.
+        preferences: the user's switches.
+        policy: from which level on a matter is delicate.
+    """
     if not preferences.auto_learn and not candidate.explicit:
         return Reason.AUTO_LEARN_OFF
     allowed = candidate.explicit or preferences.sensitive_allowed

@@ -19,14 +19,14 @@ from perdure.learn.gate import switched_off
 from perdure.learn.meet import Meeting
 from perdure.learn.plan import Plan
 from perdure.learn.reading import Reading, read_known, read_turn
-from perdure.learn.screen import Sources, screen
+from perdure.learn.screen import Sources, screen, unwelcome
 from perdure.learn.shown import home
 from perdure.learn.spending import account
 from perdure.learn.voice import Clause, clauses
 from perdure.learn.weigh import Words
 from perdure.learn.when import timed
 from perdure.observe import Meter
-from perdure.policy import Policy
+from perdure.policy import Policy, ScreenPolicy
 from perdure.ports import (
     ChatModel,
     Clock,
@@ -42,7 +42,9 @@ from perdure.types import (
     Action,
     Job,
     Origin,
+    Preferences,
     Reason,
+    Refused,
     Role,
     Switches,
     Utterance,
@@ -175,6 +177,7 @@ class Learner:
             conversation=reading.conversation,
             decisions=met.decisions,
             refused=(*extracted.refused, *screened.refused, *met.refused),
+            preferences=reading.preferences,
             shown=met.shown,
             said={line.id: _came(line) for line in reading.said},
             upto=reading.said[-1].seq,
@@ -220,6 +223,7 @@ class Learner:
         off = switched_off(preferences, self.switches, by_user, policy.learn)
         if off is not None:
             return outcome.skipped(off)
+        plan = _still_welcome(plan, preferences, policy.screen)
         written = apply(tx, plan, policy, self.index, self.clock())
         reasons = Counter(one.reason for one in written.refused)
         actions = Counter(one.action for one in written.learnt)
@@ -238,6 +242,22 @@ class Learner:
 def _came(line: Utterance) -> datetime:
     """When it was said; nothing was said later than it came in, whatever the host's clock says."""
     return min(line.at, made_at(line.trace or ""))
+
+
+def _still_welcome(plan: Plan, now: Preferences, policy: ScreenPolicy) -> Plan:
+    """The plan without what a switch forbids that went off while it was thought through."""
+    off = {
+        one.candidate: reason
+        for one in plan.decisions
+        if (reason := unwelcome(one.candidate, now, policy)) is not None
+        and unwelcome(one.candidate, plan.preferences, policy) is None
+    }
+    refused = (Refused(candidate=candidate, reason=reason) for candidate, reason in off.items())
+    return replace(
+        plan,
+        decisions=tuple(one for one in plan.decisions if one.candidate not in off),
+        refused=(*plan.refused, *refused),
+    )
 
 
 def _leave(result: Mapping[str, Any], tx: Transaction) -> Mapping[str, Any]:  # noqa: ARG001 - an effect gets it
