@@ -15,6 +15,7 @@ from perdure.errors import (
     ReplyUnusable,
     TooLarge,
 )
+from perdure.models.bundled import BundledEmbedder
 from perdure.models.chat import OpenAIChat
 from perdure.policy import ASSISTANT
 from perdure.ports import Reply
@@ -22,6 +23,7 @@ from perdure.testing.fakes import WordEmbedder
 from perdure.testing.model_server import ModelServer
 from perdure.testing.replies import ModelReply
 from perdure.types import Action, JobType, Kind, Message, Reason, Role, Scope, Source, Status
+from perdure.vectors.table import TableIndex
 
 ANN = Scope(user="ann")
 
@@ -650,6 +652,86 @@ def test_another_name_number_or_meaning_is_another_statement(embedded, refused, 
     embedded.says(f"I say: {other}", conversation="later")
 
     assert embedded.memories() == [other]
+
+
+@pytest.fixture(scope="module")
+def bundled():
+    """The embedder that comes along; slow to load."""
+    return BundledEmbedder()
+
+
+@pytest.fixture
+def meant(world, bundled):
+    """A world that compares by the meanings of that one."""
+    world.embedder, world.index = bundled, TableIndex(bundled.model)
+    return world
+
+
+def guarded(world, refused, said, new):
+    """What becomes of a statement that is made after another one was refused."""
+    dismisses(world, refused)
+    world.answers(facts(new), decided((1, "ADD")))
+    return reasons(world.says(said, conversation="later")), world.memories()
+
+
+OTHERS = [
+    ("Likes green tea", "Likes black tea"),
+    ("Is allergic to peanuts", "Is allergic to cashews"),
+    ("Has a black cat", "Has a white cat"),
+    ("Prefers dark mode", "Prefers light mode"),
+    ("Works the night shift", "Works the day shift"),
+    ("Wife is a nurse", "Sister is a nurse"),
+    ("Sister is a nurse", "Is a nurse"),
+    ("Drinks coffee in the morning", "Drinks tea in the morning"),
+    ("Lives in Oslo", "Works in Oslo"),
+    ("喜欢绿茶", "喜欢红茶"),
+    ("对花生过敏", "对虾过敏"),
+    ("有一只黑猫", "有一只白猫"),
+    ("喜欢深色模式", "喜欢浅色模式"),
+    ("姐姐是护士", "妻子是护士"),
+    ("周二跑步", "周一跑步"),
+]
+
+
+@pytest.mark.spec("3.4")
+@pytest.mark.parametrize(("refused", "other"), OTHERS)
+def test_one_detail_exchanged_is_another_statement(meant, refused, other):
+    said = f"{other}." if other.isascii() else f"{other}。"
+
+    assert guarded(meant, refused, said, other) == ([], [other])
+
+
+REWORDED = [
+    ("Is allergic to peanuts", "Has a peanut allergy"),
+    ("Has a peanut allergy", "Is allergic to peanuts"),
+    ("Lives in Oslo", "Resides in Oslo"),
+    ("Likes green tea", "Loves to drink green tea"),
+    ("Works as a nurse", "Is employed as a nurse"),
+    ("Owns a boat", "Has a boat"),
+    ("对花生过敏", "有花生过敏症"),
+    ("对花生过敏", "吃花生会过敏"),
+    ("喜欢绿茶", "爱喝绿茶"),
+    ("住在奥斯陆", "家在奥斯陆"),
+    ("是护士", "职业是护士"),
+]
+
+
+@pytest.mark.spec("3.4")
+@pytest.mark.parametrize(("refused", "again"), REWORDED)
+def test_the_same_in_other_words_stays_refused(meant, refused, again):
+    said = f"{again}." if again.isascii() else f"{again}。"
+
+    assert guarded(meant, refused, said, again) == ([Reason.LIKE_DISMISSED], [])
+
+
+@pytest.mark.parametrize(
+    ("refused", "said", "new"),
+    [("Is allergic to peanuts", "Remember: I have a peanut allergy.", "Has a peanut allergy"),
+     ("对花生过敏", "请记住我有花生过敏症。", "有花生过敏症")],
+)  # fmt: skip
+def test_what_the_user_asks_to_remember_is_guarded_by_its_words_alone(meant, refused, said, new):
+    assert guarded(meant, refused, said, new) == ([], [new])
+    assert meant.rows()[0].explicit
 
 
 def test_the_guard_is_off_where_wording_alone_decides(embedded):

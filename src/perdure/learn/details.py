@@ -10,7 +10,7 @@ from perdure import text
 from perdure.learn import support
 
 _IN_HALF = 2  # a Chinese word has about two characters
-_COUNTED = {
+COUNTED = {
     word: str(number)
     for words in (
         "two three four five six seven eight nine ten eleven twelve".split(),
@@ -18,6 +18,7 @@ _COUNTED = {
     )
     for number, word in enumerate(words, start=2)
 }
+"""Numbers that are said in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def details(statement: str) -> Details:
     folded = text.normalise(statement)
     counted = {
         number
-        for word, number in _COUNTED.items()
+        for word, number in COUNTED.items()
         if (re.search(rf"\b{word}\b", folded) if word.isascii() else word in folded)
     }
     words = (term for term in text.terms(statement) if term.isascii() or len(term) == 1)

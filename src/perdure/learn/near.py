@@ -13,7 +13,9 @@ from perdure.errors import Unavailable
 from perdure.learn import polarity, support
 from perdure.learn.basic.instead import same_question
 from perdure.learn.details import beyond
+from perdure.learn.paraphrase import paraphrases
 from perdure.learn.shown import level_of
+from perdure.learn.voice import of_another
 from perdure.policy import DecidePolicy
 from perdure.ports import Corpus, Hit, Similarity, Transaction, Vector, VectorIndex
 from perdure.types import Candidate, MemoryItem, Scope, Status
@@ -28,7 +30,7 @@ class Near:
     """Active memories of its level that the scope sees, none of them in quarantine."""
     dismissed: tuple[MemoryItem, ...] = ()
     like_dismissed: bool = False
-    """It says what its user refused, in other words."""
+    """It says what its user refused, in other words, and the user did not ask for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +107,19 @@ def near(
         neighbours=tuple(active[: policy.neighbours]),
         dismissed=tuple(row for row, _ in dismissed if not row.suspicious)[: policy.neighbours],
         like_dismissed=policy.guard_dismissed
+        and not candidate.explicit
         and any(_like(candidate.content, row.content, share, policy) for row, share in dismissed),
     )
 
 
 def _like(statement: str, refused: str, share: float, policy: DecidePolicy) -> bool:
-    """Does it say the same? A new name or number, or a "not", makes it another statement."""
+    """Does it say the same? What it exchanges or adds, or a "not", makes it another statement."""
     new = beyond(statement, [refused])
     return (
         share >= policy.like_dismissed
         and not (new.names or new.numbers)
+        and paraphrases(statement, refused)
+        and of_another(statement) == of_another(refused)
         and polarity.denies(statement) == polarity.denies(refused)
         and not polarity.opposed(statement, refused)
     )

@@ -160,6 +160,9 @@ def _nearest(statement: str, heard: Sequence[Clause]) -> list[Clause]:
 def _names(statement: str, clause: Clause) -> bool:
     """Does the statement say that it is about somebody else?"""
     folded = text.normalise(statement)
-    return any(other in folded for other in clause.others) or any(
-        pattern.search(statement) for pattern in _RELATION
-    )
+    return any(other in folded for other in clause.others) or of_another(statement)
+
+
+def of_another(statement: str) -> bool:
+    """Does it speak of somebody by what they are to the user, or as "she" and 他?"""
+    return any(pattern.search(statement) for pattern in _RELATION)
