@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -222,7 +222,7 @@ class Importer:
         """The message with an id: of its own, or one that the same line gets every time."""
         if message.id is not None:
             return message
-        at = message.at.isoformat() if message.at is not None else ""
+        at = message.at.astimezone(UTC).isoformat() if message.at is not None else ""
         said = text.fingerprint(
             conversation, message.role.value, message.name or "", at, message.content
         )

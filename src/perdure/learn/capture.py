@@ -172,7 +172,7 @@ def _to_extract(
             "source_message_id": message,
             "source_role": source.role.value,
             "source_text": shortened(source.content, policy.capture.source_chars),
-            "occurred_at": (source.at or at).isoformat(),
+            "occurred_at": _said_at(turn, source, at).isoformat(),
             "trace_id": trace,
             "idempotency_key": key,
         },
@@ -181,6 +181,14 @@ def _to_extract(
         source_message=message,
         max_retry=policy.jobs.max_retry,
     )
+
+
+def _said_at(turn: Turn, source: Utterance | Message, at: datetime) -> datetime:
+    """When the source was said, with the offset that the host gave; the job counts days by it."""
+    moment = source.at or at
+    given = (one.at for one in reversed(turn.messages) if one.role is source.role)
+    zone = next((said.tzinfo for said in given if said is not None), None)
+    return moment.astimezone(zone) if zone is not None else moment
 
 
 def _to_embed(

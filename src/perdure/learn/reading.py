@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from perdure.errors import Rejected, Unavailable
 from perdure.learn.extract import heard, shortened
@@ -31,7 +31,8 @@ class Reading:
 
     scope: Scope
     said: tuple[Utterance, ...]
-    """The lines to learn from, oldest first; of an endless one its beginning."""
+    """The lines to learn from, oldest first, at the times of the speaker's clock; of an endless one
+    its beginning."""
     truncated: int
     """How many of them are but a beginning."""
     context: tuple[Utterance, ...]
@@ -94,9 +95,9 @@ def read_turn(tx: Transaction, job: Job, policy: Policy, at: datetime) -> Readin
     bounded = _bounded(said, policy)
     return Reading(
         scope=scope,
-        said=bounded,
+        said=_local(bounded, job),
         truncated=sum(one != line for one, line in zip(bounded, said, strict=True)),
-        context=_bounded(_context(tx, scope, said[0], policy), policy),
+        context=_local(_bounded(_context(tx, scope, said[0], policy), policy), job),
         preferences=tx.users.preferences(scope, policy.defaults),
         at=at,
     )
@@ -153,6 +154,15 @@ def _bounded(said: Sequence[Utterance], policy: Policy) -> tuple[Utterance, ...]
     """The lines with the beginning of what is endless."""
     limit = policy.learn.message_chars
     return tuple(replace(line, content=shortened(line.content, limit)) for line in said)
+
+
+def _local(said: Sequence[Utterance], job: Job) -> tuple[Utterance, ...]:
+    """The lines at the times of the speaker's clock, by the offset that stands in the promise."""
+    try:
+        zone = datetime.fromisoformat(str(job.payload.get("occurred_at"))).tzinfo
+    except ValueError:
+        zone = None
+    return tuple(replace(line, at=line.at.astimezone(zone or UTC)) for line in said)
 
 
 def _field(job: Job, name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime, time
 
 from perdure.learn.basic import dated, end_of
 from perdure.types import Candidate, Kind, Utterance
@@ -40,8 +40,15 @@ def _timed(candidate: Candidate, times: dict[str, datetime], last: datetime | No
         return candidate
     relative = _RELATIVE.search(candidate.content) is not None
     found = dated(candidate.content, at.date(), ahead=candidate.kind is Kind.TODO_HINT)
-    expires = candidate.expires_at
+    expires = _at_their_midnight(candidate.expires_at, at)
     if candidate.kind is Kind.TODO_HINT and expires is None and found.last is not None:
         expires = end_of(found.last) if found.last > at.date() else None
     content = found.text if relative else candidate.content
     return replace(candidate, content=content, expires_at=expires)
+
+
+def _at_their_midnight(end: datetime | None, at: datetime) -> datetime | None:
+    """A day that ends, ends on the speaker's clock; a model names no zone."""
+    if end is None or end.time() != time():
+        return end
+    return end.replace(tzinfo=at.tzinfo).astimezone(UTC)

@@ -30,7 +30,7 @@ class Line:
     text: str
 
     def dated(self) -> str:
-        """As it is quoted: the speaker and the time, in UTC, stand before the text."""
+        """As it is quoted: the speaker and the time on their clock stand before the text."""
         return f"[{self.speaker} {self.at:%Y-%m-%d %a %H:%M}] {self.text}"
 
     def bare(self) -> str:

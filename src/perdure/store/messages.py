@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import (
@@ -175,7 +175,7 @@ class SqlMessages:
                         conversation=conversation,
                         role=message.role,
                         content=message.content,
-                        at=message.at or at,
+                        at=(message.at or at).astimezone(UTC),
                         name=message.name,
                         trace=trace,
                     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Collection, Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from enum import StrEnum
 from typing import Any, TypeAlias, TypeVar
 
@@ -47,15 +47,26 @@ def aware(value: datetime, where: str) -> datetime:
     """The same moment in UTC.
 
     Raises:
+        Rejected: as `zoned`.
+    """
+    return zoned(value, where).astimezone(UTC)
+
+
+def zoned(value: datetime, where: str) -> datetime:
+    """The same moment with its offset from UTC, which tells the day that was meant.
+
+    Raises:
         Rejected: it is no time, or has no zone, so nobody can know which moment is meant; or it
             lies beyond the calendar.
     """
     if not isinstance(value, datetime):
         raise Rejected("Expected a time.", field=where)
-    if value.tzinfo is None or value.utcoffset() is None:
+    offset = value.utcoffset()
+    if value.tzinfo is None or offset is None:
         raise Rejected("A time needs a zone, for example 2026-11-30T09:00:00+01:00.", field=where)
     try:
-        return value.astimezone(UTC)
+        value.astimezone(UTC)
+        return value.astimezone(timezone(offset))
     except OverflowError:
         raise Rejected("There is no such time in UTC.", field=where) from None
 

@@ -14,10 +14,10 @@ from perdure.types.checks import (
     MAX_BINDING,
     MAX_MESSAGE,
     Trace,
-    aware,
     identifier,
     one_of,
     optional_identifier,
+    zoned,
 )
 
 
@@ -69,7 +69,7 @@ class Message:
     role: Role
     content: str
     at: datetime | None = None
-    """When it was said. None means now."""
+    """When it was said; its offset from UTC tells which day "tomorrow" is. None means now."""
     id: str | None = None
     """The host's id of it, unique in its conversation; it makes a redelivery harmless."""
     name: str | None = None
@@ -97,7 +97,7 @@ class Message:
         if self.at is not None:
             if not isinstance(self.at, datetime):
                 raise Rejected("Expected a time.", field="at")
-            object.__setattr__(self, "at", aware(self.at, "at"))
+            object.__setattr__(self, "at", zoned(self.at, "at"))
         object.__setattr__(self, "id", optional_identifier(self.id, "id", MAX_BINDING))
         object.__setattr__(self, "name", optional_identifier(self.name, "name", MAX_BINDING))
 
