@@ -22,6 +22,7 @@ from perdure.testing.samples import memory as row_of
 from perdure.types import (
     JobState,
     JobType,
+    Kind,
     Message,
     Preferences,
     Reason,
@@ -223,6 +224,90 @@ def test_what_says_nothing_of_its_own_is_dropped(ann):
 
     assert ann.memories() == ["Likes green tea very much", "Owns a kayak"]
     assert job.result["spared"] == ["LOSES_DETAILS"]
+
+
+RULES = [
+    (("Must never eat peanuts", "Avoids peanuts in snacks", "Avoids peanuts in sauces"),
+     "Must never eat peanuts and avoids peanuts in snacks and sauces"),
+    (("绝不能吃花生", "零食里不吃花生", "酱料里不吃花生"), "绝不能吃花生，零食、酱料里都不吃花生"),
+]  # fmt: skip
+
+
+def of_kinds(world, kinds):
+    """Make the rows, oldest first, of these kinds; the numbers by which a model names them."""
+    with world.database.begin() as tx:
+        for row, kind in zip(world.rows(), kinds, strict=True):
+            sure = 0.95 if kind is Kind.CONSTRAINT else 0.5
+            tx.items.put(replace(row, kind=kind, confidence=sure, importance=sure))
+    return {row.content: index for index, row in enumerate(world.rows(), start=1)}
+
+
+@pytest.mark.spec("3.7")
+@pytest.mark.parametrize("policy", [ASSISTANT, TEAM], ids=["assistant", "team"])
+@pytest.mark.parametrize(("contents", "merged"), RULES)
+def test_a_rule_stays_a_rule_whatever_it_is_merged_with(ann, policy, contents, merged):
+    knows(ann, *contents)
+    of_kinds(ann, [Kind.CONSTRAINT, Kind.FACT, Kind.FACT])
+    ann.policy = replace(policy, consolidate=policy.consolidate.but(user_target=2))
+    ann.answers(ops(("merge", [1, 2, 3], merged)))
+
+    ann.consolidator.run(ANN, dry_run=False)
+
+    [row] = ann.rows()
+    assert (row.content, row.kind) == (merged, Kind.CONSTRAINT)
+    assert (row.confidence, row.importance) == (0.95, 0.95)
+
+
+@pytest.mark.spec("3.7")
+@pytest.mark.parametrize(
+    ("kinds", "into"),
+    [
+        ([Kind.TODO_HINT, Kind.FACT], Kind.FACT),
+        ([Kind.FACT, Kind.PREFERENCE], Kind.PREFERENCE),
+        ([Kind.PREFERENCE, Kind.CONSTRAINT], Kind.CONSTRAINT),
+        ([Kind.TODO_HINT, Kind.TODO_HINT], Kind.TODO_HINT),
+    ],
+)
+@pytest.mark.parametrize("merged", [MERGED, "Likes green tea"])
+def test_of_two_kinds_the_stricter_one_stays_also_in_a_row_that_says_it_already(
+    ann, kinds, into, merged
+):
+    knows(ann, "Likes tea", "Likes green tea")
+    of_kinds(ann, kinds)
+    ann.answers(ops(("merge", [1, 2], merged)))
+
+    ann.consolidator.run(ANN, dry_run=False)
+
+    assert [(row.content, row.kind) for row in ann.rows()] == [(merged, into)]
+
+
+@pytest.mark.spec("3.7")
+@pytest.mark.parametrize(
+    ("rule", "fact"),
+    [("Likes green tea", "Likes green tea very much"), ("喜欢绿茶", "很喜欢绿茶")],
+)
+def test_a_rule_is_not_dropped_for_a_fact_that_says_the_same(ann, rule, fact):
+    knows(ann, rule, fact)
+    place = of_kinds(ann, [Kind.CONSTRAINT, Kind.FACT])
+    ann.answers(ops(("drop", [place[rule]])))
+
+    done = ann.consolidator.run(ANN, dry_run=False)
+
+    assert [one.reason for one in done.spared] == [Reason.LOSES_DETAILS]
+    assert sorted(ann.memories()) == sorted([rule, fact])
+
+
+@pytest.mark.spec("3.7")
+def test_a_rule_is_not_merged_into_a_persons_own_fact(ann):
+    knows(ann, "Likes tea", "Likes green tea")
+    of_kinds(ann, [Kind.CONSTRAINT, Kind.FACT])
+    ann.items.add(ANN, MERGED, kind="fact")
+    ann.answers(ops(("merge", [1, 2], MERGED)))
+
+    done = ann.consolidator.run(ANN, dry_run=False)
+
+    assert [one.reason for one in done.spared] == [Reason.PROTECTED]
+    assert len(ann.rows()) == 3
 
 
 @pytest.mark.spec("3.7")

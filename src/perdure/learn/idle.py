@@ -27,14 +27,15 @@ _WISH = regex.compile(
     r"""
     ^(?!\W*(?:what|why|how|who|when|where|which)\b) .*?
       \b(?:(?:can|could|would|will|may|might)(?:n['’]t)?|won['’]t|can['’]t)\ (?:you|we)\b
-      (?!\ (?:please\ )?(?:tell|explain|say|describe|show|know)\b.*\b(?:why|how|what|who|when|whether|if)\b)
+      (?!\ (?:please\ )?(?:tell|explain|say|describe|show|know)\b
+        .*\b(?:why|how|what|who|when|whether|if)\b)
       .*?\b(?:always|never|from\ (?:now|here|today|then)\ on(?:wards?)?|going\ forward
         |in\ (?:the\ )?future|every\ time|each\ time|any\ ?more|any\ longer|henceforth|by\ default
         |(?:stop|quit|avoid)\ \w+ing|refrain\ from|call\ me)\b
     | \byou\ mind\ (?:always|never|not|stopping)\b
     | ^(?!.*(?:什么|什麼|为何|怎么|怎麼|谁|誰|哪|多少|[几幾][个個次]))
-      (?: .*?(?:以后|以後|今后|今後|往后|往後|从现在(?:起|开始)|從現在(?:起|開始)|从今(?:起|往后)|每次
-          |永远|永遠|一直|总是|總是|始终|默认)
+      (?: .*?(?:以后|以後|今后|今後|往后|往後|从现在(?:起|开始)|從現在(?:起|開始)|从今(?:起|往后)
+          |每次|永远|永遠|一直|总是|總是|始终|默认)
         (?:都|也|就|要|不要|别|別|请|請|你|您|能|可以|能不能|可不可以|不再)*
         (?=[用说說写寫回答叫称稱给給讲講做保避不别別])
       | .*?(?:[你您请請能]|可以|可不可以|可否)(?:请|請|你|您|就|再)*(?:别|別|不要|停止)再?\w)
@@ -75,6 +76,6 @@ def _goes_on(said: str, end: int) -> bool:
 
 
 def _mere_question(sentence: str) -> bool:
-    """A question in which nobody speaks of themselves, nor wishes something to be so from now on."""
+    """A question in which nobody speaks of themselves, nor of what shall be so from now on."""
     asks = sentence.rstrip().rstrip("\"'”’」』)）").endswith(("?", "？"))
     return asks and not (_OF_SELF.search(sentence) or _WISH.search(sentence[:_LONGEST_WISH]))

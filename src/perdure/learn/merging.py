@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from perdure import text
-from perdure.learn.operations import Operations
+from perdure.learn.operations import Operations, as_strict, strictest
 from perdure.policy import Policy
 from perdure.ports import Corpus, Transaction, VectorIndex
 from perdure.types import (
@@ -72,7 +71,7 @@ class Merging:
             return Reason.CHANGED_MEANWHILE
         hashed = self._hash(merge.content)
         same = self.tx.items.by_hash(self.owner, hashed)
-        reason = self._refusal(hashed, same)
+        reason = self._refusal(hashed, same) or _softens(merge, same)
         if reason is not None:
             return reason
         leaving = [source for source in merge.sources if same is None or source.id != same.id]
@@ -92,7 +91,12 @@ class Merging:
         """Take a memory out that another one covers; None if either was changed since."""
         hashed = self._hash(drop.covered_by)
         cover = self.tx.items.by_hash(self.owner, hashed)
-        stands = cover is not None and cover.status is Status.ACTIVE and cover.id != drop.item.id
+        stands = (
+            cover is not None
+            and cover.status is Status.ACTIVE
+            and cover.id != drop.item.id
+            and as_strict(cover.kind, drop.item)
+        )
         if cover is None or not stands or not self._as_shown([drop.item]):
             return None
         if not self._lock([drop.item]):
@@ -163,7 +167,7 @@ class Merging:
             assistant=self.place.assistant,
             run=self.place.run,
             conversation=self.place.conversation,
-            kind=Counter(row.kind for row in rows).most_common(1)[0][0],
+            kind=strictest(rows),
             confidence=max(row.confidence for row in rows),
             importance=max(row.importance for row in rows),
             sensitivity=max(row.sensitivity for row in rows),
@@ -182,7 +186,13 @@ class Merging:
         new = replace(same, status=Status.ACTIVE, updated_at=moment)
         if same.machine_written:
             rows = (same, *merge.sources)
-            new = replace(new, origin=replace(same.origin, messages=self._messages(rows)))
+            new = replace(
+                new,
+                kind=strictest(rows),
+                confidence=max(row.confidence for row in rows),
+                importance=max(row.importance for row in rows),
+                origin=replace(same.origin, messages=self._messages(rows)),
+            )
         return new
 
     def _messages(self, rows: Sequence[MemoryItem]) -> tuple[str, ...]:
@@ -238,6 +248,14 @@ class Merging:
             trace=self.origin.trace,
             was=was,
         )
+
+
+def _softens(merge: Merge, same: MemoryItem | None) -> Reason | None:
+    """Why a person's own row that says the same cannot stand for the sources, or None."""
+    if same is None or same.machine_written:
+        return None
+    fits = as_strict(same.kind, replace(same, kind=strictest(merge.sources)))
+    return None if fits else Reason.PROTECTED
 
 
 def _shared(rows: Sequence[MemoryItem]) -> Mapping[str, str]:

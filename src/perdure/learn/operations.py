@@ -14,7 +14,7 @@ from perdure.learn.reply import Json
 from perdure.learn.screen import poses_as_order
 from perdure.learn.shown import Numbering
 from perdure.policy import ConsolidatePolicy
-from perdure.types import Drop, MemoryItem, Merge, Reason, Spared
+from perdure.types import Drop, Kind, MemoryItem, Merge, Reason, Spared
 
 _COVERS = 0.5  # share of a dropped memory's words that the covering one has
 
@@ -122,16 +122,32 @@ def _drop(
 ) -> None:
     """Drop what another memory says that stays, or that is merged just now."""
     leaving = {row.id for row in dropped} | {s.id for m in held.merges for s in m.sources}
-    staying = [row.content for row in shown.rows if row.id not in leaving]
-    staying += [merge.content for merge in held.merges]
+    staying = [(row.content, row.kind) for row in shown.rows if row.id not in leaving]
+    staying += [(merge.content, strictest(merge.sources)) for merge in held.merges]
     for row in dropped:
-        cover = next((one for one in staying if _covers(one, row.content)), None)
+        covers = (
+            said for said, kind in staying if as_strict(kind, row) and _covers(said, row.content)
+        )
+        cover = next(covers, None)
         if cover is None:
             held.spared.append(Spared(items=(row.id,), reason=Reason.LOSES_DETAILS))
         elif held.removals >= policy.max_removals:
             held.spared.append(Spared(items=(row.id,), reason=Reason.TOO_MANY_ITEMS))
         else:
             held.drops.append(Drop(item=row, covered_by=cover))
+
+
+_BY_STRICTNESS = (Kind.CONSTRAINT, Kind.PREFERENCE, Kind.FACT, Kind.TODO_HINT)
+
+
+def strictest(rows: Sequence[MemoryItem]) -> Kind:
+    """What a memory that stands for all of these is: a rule that became a fact would not hold."""
+    return min((row.kind for row in rows), key=_BY_STRICTNESS.index)
+
+
+def as_strict(kind: Kind, row: MemoryItem) -> bool:
+    """May a memory of this kind stand for that one?"""
+    return _BY_STRICTNESS.index(kind) <= _BY_STRICTNESS.index(row.kind)
 
 
 def _covers(cover: str, dropped: str) -> bool:
