@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
+from perdure.control.receipts import receipt
+from perdure.errors import NotFound
 from perdure.learn.capture import capture
-from perdure.policy import DESKTOP, TEAM
+from perdure.policy import ASSISTANT, DESKTOP, TEAM
 from perdure.types import (
     ConversationKind,
     JobState,
     JobType,
     Message,
     Mode,
+    Outcome,
     Preferences,
     Reason,
     ReceiptState,
@@ -184,7 +188,8 @@ def test_a_turn_that_nothing_may_come_of_is_not_kept(world, how, reason):
 
     assert (taken.state, taken.reason) == (ReceiptState.SKIPPED, reason)
     assert kept(world) == []
-    assert jobs(world, taken) == []
+    left = [(job.state, job.payload) for job in jobs(world, taken)]
+    assert left == ([] if reason is Reason.MODE_OFF else [(JobState.SUCCESS, {})])
 
 
 @pytest.mark.spec("8")
@@ -213,7 +218,7 @@ def test_a_turn_too_short_to_learn_from_can_still_be_quoted(world):
     assert embed.payload["skipped"] == "TOO_SHORT"
 
 
-def test_without_episodes_a_short_turn_leaves_nothing_and_a_waiting_one_does(world):
+def test_without_episodes_a_short_turn_leaves_its_reason_and_a_waiting_one_does(world):
     world.policy = replace(TEAM, defaults=Preferences())
     assert world.capture(HI, NOTED).reason is Reason.TOO_SHORT
     assert kept(world) == []
@@ -222,7 +227,7 @@ def test_without_episodes_a_short_turn_leaves_nothing_and_a_waiting_one_does(wor
     taken = world.capture(HI, NOTED)
     assert taken.reason is Reason.NOT_ENOUGH_NEW
     assert kept(world) == ["I live in Bergen.", "Noted!"]
-    assert jobs(world, taken) == []
+    assert [(job.state, job.payload) for job in jobs(world, taken)] == [(JobState.SUCCESS, {})]
 
 
 @pytest.mark.case("API-05")
@@ -246,3 +251,47 @@ def test_what_recall_put_into_a_message_is_not_kept(world):
     world.capture(f"{block}\n\nHow far is it?", Message(Role.ASSISTANT, block))
 
     assert kept(world) == ["How far is it?"]
+
+
+@pytest.mark.spec("3.2")
+@pytest.mark.parametrize("preset", [ASSISTANT, TEAM, DESKTOP], ids=["assistant", "team", "desktop"])
+@pytest.mark.parametrize("said", ["I live in Oslo, by the sea.", "我住在奥斯陆，离海边很近。"])
+def test_what_became_of_a_skipped_turn_can_be_asked_later(world, preset, said):
+    world.policy = replace(preset, defaults=Preferences(auto_learn=True))
+    for ended in (Outcome.FAILED, Outcome.CANCELLED):
+        taken = world.capture(said, outcome=ended)
+
+        with world.database.read() as tx:
+            assert receipt(tx, ANN, taken.trace) == taken
+            [row] = tx.jobs.of(ANN, taken.trace)
+        assert (taken.state, taken.reason) == (ReceiptState.SKIPPED, Reason.NOT_COMPLETED)
+        assert (row.state, row.payload, row.conversation) == (JobState.SUCCESS, {}, None)
+    with world.database.begin() as tx:
+        assert tx.jobs.forget(world.now + timedelta(days=1)) == 2  # as finished jobs are
+
+
+@pytest.mark.spec("3.2")
+@pytest.mark.parametrize(
+    ("turn", "preset"), [("ok", TEAM), ("I live in Oslo.", DESKTOP)], ids=["team", "desktop"]
+)
+def test_a_turn_that_was_too_little_says_so_later_too(world, turn, preset):
+    world.policy = replace(preset, defaults=Preferences(auto_learn=True))
+    taken = world.capture(turn)
+
+    with world.database.read() as tx:
+        assert receipt(tx, ANN, taken.trace) == taken
+    assert taken.state is ReceiptState.SKIPPED
+
+
+@pytest.mark.spec("3.2", "8")
+@pytest.mark.parametrize("switch", ["memory_enabled", "auto_learn"])
+def test_of_those_who_switched_it_off_not_even_the_reason_stays(world, switch):
+    with world.database.begin() as tx:
+        tx.users.prefer(ANN, **{switch: False})
+    taken = world.capture("I live in Oslo.")
+
+    assert taken.state is ReceiptState.SKIPPED
+    with world.database.read() as tx:
+        assert tx.jobs.of(ANN, taken.trace) == []
+        with pytest.raises(NotFound):
+            receipt(tx, ANN, taken.trace)

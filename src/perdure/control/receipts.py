@@ -19,7 +19,8 @@ def receipt(tx: Transaction, scope: Scope, trace: Trace) -> Receipt:
     run, it is still running. Indexing that fails holds nothing up; it is tried again later.
 
     Raises:
-        NotFound: this user has no such capture, or nothing of it was kept.
+        NotFound: this user has no such capture, or nothing of it was kept, as where learning is
+            switched off.
     """
     jobs = tx.jobs.of(scope, trace)
     indexing = [job for job in jobs if job.type is JobType.EMBED]

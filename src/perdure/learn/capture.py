@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from perdure import text
+from perdure.learn import outcome
 from perdure.learn.extract import shortened
 from perdure.learn.gate import blank, refusal
-from perdure.learn.outcome import receipt_of
 from perdure.policy import Policy
 from perdure.ports import ConversationState, Transaction
 from perdure.prompts.words import without_blocks
@@ -40,6 +40,9 @@ _STILL_KEPT = frozenset(
 )
 """A turn that is not learnt from for one of these was still said. Every other reason is a wish, of
 the user, the host or the deployment, that nothing comes of it."""
+
+_LEAVES_NOTHING = frozenset({Reason.DISABLED, Reason.AUTO_LEARN_OFF, Reason.MODE_OFF})
+"""Wishes to be left alone: the caller is told, and nothing is written."""
 
 
 def capture(  # noqa: PLR0917 - whose turn, by which rules, when: the order of every stage
@@ -73,16 +76,38 @@ def capture(  # noqa: PLR0917 - whose turn, by which rules, when: the order of e
     skipped = Receipt(trace=trace, scope=scope, state=ReceiptState.SKIPPED, reason=reason)
     quotable = policy.capture.episodes and policy.capture.keep_messages_s > 0
     if reason is not None and not (reason in _STILL_KEPT and (quotable or waits)):
+        _note(tx, scope, trace, reason, at)
         return skipped
     kept = tx.messages.add(scope, turn.conversation, said, at, trace)
     if kept and quotable:
         tx.jobs.promise(_to_embed(scope, turn, trace, policy, reason), at)
+    elif reason is not None:
+        _note(tx, scope, trace, reason, at)
     if reason is not None:
         return skipped
     source = _source(said, kept)
     promise = _to_extract(scope, turn, source, policy, trace=trace, at=at)
     job, _ = tx.jobs.promise(promise, at)
-    return receipt_of(job, scope)
+    return outcome.receipt_of(job, scope)
+
+
+def _note(tx: Transaction, scope: Scope, trace: Trace, reason: Reason, at: datetime) -> None:
+    """Let it be asked later why nothing is learnt from a turn: the reason alone, as of a done job.
+
+    Of those who switched memory or learning off not even that stays: it would tell when they spoke.
+    """
+    if reason in _LEAVES_NOTHING:
+        return
+    about = Promise(
+        type=JobType.EXTRACT,
+        namespace=scope.namespace,
+        user=scope.user,
+        key=text.fingerprint("skipped", trace),
+        payload={},
+        trace=trace,
+        ordered=False,
+    )
+    tx.jobs.settle(about, outcome.skipped(reason), at)
 
 
 def _known(

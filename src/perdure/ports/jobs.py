@@ -20,6 +20,10 @@ class JobStore(Protocol):
         """
         ...
 
+    def settle(self, promise: Promise, result: Mapping[str, Any], at: datetime) -> None:
+        """Write a job that is done already; it is kept as long as others that are."""
+        ...
+
     def claim(self, at: datetime, lease_s: float, types: Collection[JobType]) -> Job | None:
         """Take the next job that is due, in order per user. Returns jobs of dead workers first."""
         ...
