@@ -83,6 +83,44 @@ MERGED = "Likes tea, especially green tea"
 
 
 @pytest.mark.spec("3.7")
+@pytest.mark.parametrize(
+    ("contents", "later"),
+    [(TEA, "Owns a red boat"), (("喜欢绿茶", "有一只猫", "会弹钢琴"), "有一条红船")],
+)
+@pytest.mark.parametrize("policy", [ASSISTANT, TEAM], ids=["assistant", "team"])
+def test_a_job_that_was_given_up_starts_no_cooldown(ann, policy, contents, later):
+    ann.policy = replace(
+        ann.policy, consolidate=policy.consolidate.but(active_over=1_000, user_target=2)
+    )
+    knows(ann, *contents)
+    ann.answers(*["no list at all"] * 20)
+    while any(not job.state.finished for job in promised(ann)):
+        ann.works(JobType.CONSOLIDATE, ann.consolidator)
+        ann.now += timedelta(hours=1)
+    [dead] = promised(ann)
+    assert dead.state is JobState.DEAD
+
+    ann.now += timedelta(seconds=ann.policy.jobs.backoff_max_s)
+    knows(ann, later)
+
+    [again] = promised(ann)
+    assert (again.state, again.id > dead.id) == (JobState.PENDING, True)
+
+
+@pytest.mark.spec("3.7")
+def test_right_after_it_was_given_up_it_is_not_asked_again_by_every_turn(ann):
+    knows(ann, *TEA)
+    ann.answers(*["no list at all"] * 20)
+    while any(not job.state.finished for job in promised(ann)):
+        ann.works(JobType.CONSOLIDATE, ann.consolidator)
+        ann.now += timedelta(minutes=1)
+
+    knows(ann, "Owns a red boat")
+
+    assert [job.state for job in promised(ann)] == [JobState.DEAD]
+
+
+@pytest.mark.spec("3.7")
 @pytest.mark.point("A10.6.9")
 def test_it_is_promised_only_when_something_new_makes_a_group_too_large(ann):
     """A 10.6, D15: without threshold, news or a cooldown that is over nothing is called."""

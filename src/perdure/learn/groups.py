@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from perdure import text
 from perdure.policy import Policy
 from perdure.ports import ItemFilter, Transaction
-from perdure.types import JobType, Level, MemoryItem, Promise, Scope, Status, new_id
+from perdure.types import JobState, JobType, Level, MemoryItem, Promise, Scope, Status, new_id
 
 _ACTIVE = ItemFilter(statuses=frozenset({Status.ACTIVE}))
 MERGEABLE = ItemFilter(statuses=frozenset({Status.ACTIVE}), machine_written=True)
@@ -54,7 +54,8 @@ def promise_due(tx: Transaction, groups: Collection[Group], policy: Policy, at: 
     """Promise to tidy up the groups into which a round put something, if it is time for that.
 
     A group is promised once until a run succeeds, and at most once in a cooldown: a model that is
-    broken is asked again by the job alone, after growing pauses, and not by every turn.
+    broken is asked again by the job alone, after growing pauses, and not by every turn. Once the
+    job has given up, the next new memory promises it anew, after the longest of those pauses.
 
     Args:
         tx: the transaction of that round.
@@ -72,7 +73,18 @@ def promise_due(tx: Transaction, groups: Collection[Group], policy: Policy, at: 
     run = new_id(at)
     for group in groups:
         if crowded or len(group.rows(tx)) > group.target(policy):
-            tx.jobs.promise(_promise(group, run, since, policy), at)
+            promise = _promise(group, run, since, policy)
+            _free(tx, owner, promise.key, policy, at)
+            tx.jobs.promise(promise, at)
+
+
+def _free(tx: Transaction, owner: Scope, key: str, policy: Policy, at: datetime) -> None:
+    """Let a new promise take the place of a job that was given up: failure starts no cooldown."""
+    job = tx.jobs.find(owner, key)
+    if job is None or job.state is not JobState.DEAD or job.updated_at is None:
+        return
+    if at - job.updated_at >= timedelta(seconds=policy.jobs.backoff_max_s):
+        tx.jobs.drop([job.id], namespace=owner.namespace)
 
 
 def cooling(last: tuple[datetime, str] | None, policy: Policy, at: datetime) -> bool:
