@@ -14,6 +14,7 @@ from perdure.store.file_rows import FileRows
 from perdure.testing.contracts import MemoryStoreContract
 from perdure.testing.index_contracts import IndexContract, MessageStoreContract
 from perdure.testing.job_contracts import JobStoreContract
+from perdure.testing.list_contracts import ListContract
 from perdure.testing.privacy_contracts import PrivacyContract
 from perdure.testing.samples import NOW
 from perdure.testing.upkeep_contracts import UpkeepContract
@@ -57,6 +58,7 @@ def file(tmp_path):
 
 class TestInOneProcess(
     MemoryStoreContract,
+    ListContract,
     MessageStoreContract,
     IndexContract,
     JobStoreContract,

@@ -9,6 +9,7 @@ from perdure.store.database import WAITING, SqlDatabase
 from perdure.testing.contracts import MemoryStoreContract
 from perdure.testing.index_contracts import IndexContract, MessageStoreContract
 from perdure.testing.job_contracts import JobStoreContract
+from perdure.testing.list_contracts import ListContract
 from perdure.testing.privacy_contracts import PrivacyContract
 from perdure.testing.samples import NOW
 from perdure.testing.upkeep_contracts import UpkeepContract
@@ -27,6 +28,10 @@ def database(request, place, monkeypatch):
 
 class TestMemories(MemoryStoreContract):
     """Memories in SQL."""
+
+
+class TestLists(ListContract):
+    """Pages of memories in SQL."""
 
 
 class TestMessages(MessageStoreContract):
