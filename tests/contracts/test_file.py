@@ -74,7 +74,9 @@ class TestInOneProcess(
         database.close()
 
 
-class TestThroughTheFiles(MemoryStoreContract, MessageStoreContract, JobStoreContract):
+class TestThroughTheFiles(
+    MemoryStoreContract, ListContract, MessageStoreContract, JobStoreContract
+):
     """Everything but vectors, which a desktop file does not keep."""
 
     test_what_is_removed_leaves_no_vector_and_no_term = None  # type: ignore[assignment]
