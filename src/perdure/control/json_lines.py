@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from perdure.details import Detail
 from perdure.errors import Rejected
 
 _MEMORY = '{"type": "memory", "content": "…"}'
@@ -30,7 +29,7 @@ def parsed(lines: Sequence[bytes]) -> Iterator[Mapping[str, Any]]:
         wanted = isinstance(value, dict) and not _is_wrapped(value)
         if not wanted:
             whole = _read(b"\n".join(lines)) if number == 1 else None
-            raise Rejected(_advice(whole), field=f"line {number}")
+            raise _refused(whole, f"line {number}")
         yield value
 
 
@@ -46,21 +45,25 @@ def _is_wrapped(value: Mapping[str, Any]) -> bool:
     return isinstance(value.get("results"), list) and not {"type", "role"} & value.keys()
 
 
-def _advice(whole: Any) -> Detail:
+def _refused(whole: Any, place: str) -> Rejected:
     """What to do with a file that is no JSON lines."""
     if isinstance(whole, dict) and _is_wrapped(whole):
         whole = whole["results"]
     if not isinstance(whole, list):
-        return Detail("Expected one JSON object, in UTF-8.")
+        return Rejected("Expected one JSON object, in UTF-8.", field=place)
     first = whole[0] if whole and isinstance(whole[0], dict) else {}
     if "memory" in first:
-        return Detail(
+        return Rejected(
             "This is a list of mem0. Write the text of each memory on a line of its own: {line}",
-            {"line": _MEMORY},
+            field=place,
+            line=_MEMORY,
         )
     if "createdAt" in first or "sourceScope" in first:
-        return Detail(
+        return Rejected(
             "This is a desktop file. Import what this command writes: {command}",
-            {"command": _EXPORT},
+            field=place,
+            command=_EXPORT,
         )
-    return Detail("This is one JSON array. Write each of its objects on a line of its own.")
+    return Rejected(
+        "This is one JSON array. Write each of its objects on a line of its own.", field=place
+    )
