@@ -302,6 +302,7 @@ class JobsPolicy(Group):
     reconcile_s: float = 3_600.0  # whose vectors or terms need repair is asked so; 0: never
     sweep_s: float = 86_400.0  # a vector index outside SQL is compared with it so often; 0: never
     backlog: int = 10_000  # above so many waiting jobs vectors are made later; 0: never
+    late_s: float = 60.0  # a job that is due for longer says that too few work; 0: never
     backlog_look_s: float = 5.0  # they are counted this often
     outbox_batch: int = 500  # events that are published, or taken, at once
     republish_s: float = 300.0  # an event that has not come back by then is published again

@@ -80,6 +80,40 @@ def test_a_worker_keeps_promises_until_it_is_told_to_stop(started, tmp_path, nam
     assert "Traceback" not in errors
 
 
+@pytest.mark.spec("5", "6")
+def test_a_service_whose_worker_was_killed_says_that_jobs_are_late(started):
+    """Until another comes, which learns what waited; neither ever speaks to the other."""
+    late = QUICK | {"PERDURE_POLICY__JOBS__LATE_S": "0.5"}
+    service = started("serve", "--port", "0", "--workers", "0", "--json", **late)
+    worker = started("worker", **late)
+    assert "runs" in worker.stderr.readline()
+    with client(service) as api:
+        said = {"role": "user", "content": "I live in Bergen."}
+        where = "/conversations/chat-1/turns"
+        body = {"user_id": "ann", "messages": [said]}
+        assert settled(api, api.post(where, json=body).json()["trace"])["learnt"]
+        assert readiness(api, "up") == ("ready", None)
+        worker.kill()
+        worker.wait()
+        trace = api.post(where, json=body | {"messages": [said | {"content": "I like tea."}]})
+        assert readiness(api, "degraded") == ("degraded", "late")
+        started("worker", **late)
+        assert settled(api, trace.json()["trace"])["learnt"]
+        assert readiness(api, "up") == ("ready", None)
+
+
+def readiness(api, jobs):
+    """What the whole is, and why, once its jobs are so."""
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        told = api.get("/health/ready").json()
+        if told["parts"]["jobs"]["state"] == jobs:
+            break
+        time.sleep(0.05)
+    assert told["parts"]["jobs"]["state"] == jobs
+    return told["status"], told["parts"]["jobs"]["detail"]
+
+
 @pytest.mark.spec("6")
 def test_nobody_serves_strangers_without_keys(perdure):
     done = perdure("serve", "--host", "0.0.0.0")  # noqa: S104 - refused

@@ -7,7 +7,9 @@ import time
 import httpx
 import pytest
 
+from perdure.policy import ASSISTANT
 from perdure.testing.model_server import ModelServer, failing
+from perdure.types import JobState
 
 ANN = {"user_id": "ann"}
 SAID = {"messages": [{"role": "user", "content": "I don't eat meat.", "id": "m1"}]}
@@ -39,8 +41,25 @@ def recalled(api):
 
 
 def parts(api):
+    return looked(api)["parts"]
+
+
+def told(api):
+    return looked(api)["status"]
+
+
+def looked(api):
     url = str(api.base_url).removesuffix("/api/v1/")
-    return api.get(f"{url}/health/ready").json()["parts"]
+    return api.get(f"{url}/health/ready").json()
+
+
+def awaited(api, name, state):
+    """The part, once it is so."""
+    until = time.monotonic() + 20
+    while (part := parts(api)[name])["state"] != state and time.monotonic() < until:
+        time.sleep(0.02)
+    assert part["state"] == state, part
+    return part
 
 
 @pytest.fixture
@@ -141,7 +160,7 @@ def test_each_part_says_how_it_is_and_since_when(served):
         first = parts(api)
         assert {name: part["state"] for name, part in first.items()} == {
             "database": "up", "jobs": "up", "learning": "up", "recall": "up", "workers": "up",
-            "model": "off", "embedder": "up", "vectors": "up", "bus": "off",
+            "model": "off", "embedder": "unknown", "vectors": "up", "bus": "off",
         }  # fmt: skip
         assert parts(api) == first  # nothing changed, and nothing was asked to find out
     api.post("/memory/items", json=ANN | {"content": "Likes tea."})
@@ -229,3 +248,52 @@ def test_a_model_that_fails_is_named_and_the_rest_goes_on(served):
             time.sleep(0.1)
         assert parts(api)["model"]["state"] == "down"
         assert api.post("/memory/items", json=ANN | {"content": "Likes tea."}).status_code == 201
+
+
+@pytest.mark.spec("5", "6")
+def test_where_nobody_works_jobs_are_late_and_a_model_that_nobody_asked_is_unknown(served):
+    """The model is at an address where nobody listens; a turn waits, and then it is learnt."""
+    with ModelServer() as gone:
+        where = gone.base_url
+    policy = ASSISTANT.but(jobs=ASSISTANT.jobs.but(late_s=0.2, backoff_s=0.1))
+    api = served(llm_base_url=where, llm_model="scripted", workers=False, policy=policy)
+    first = parts(api)
+    assert (first["model"]["state"], first["jobs"]["state"]) == ("unknown", "up")
+    trace = captured(api)["trace"]
+    late = awaited(api, "jobs", "degraded")
+    assert late["detail"] == "late"
+    assert told(api) == "degraded"
+
+    while api.memory.parts.worker.run_once():  # as a worker in another process would
+        pass
+    other = served(workers=False, policy=policy, llm_base_url=where, llm_model="m")
+    for part in (parts(api)["model"], parts(other)["model"]):
+        assert (part["state"], part["detail"]) == ("down", "model_unavailable")
+    with ModelServer(rule=lambda _: {"facts": []}, port=httpx.URL(where).port or 0):
+        until = time.monotonic() + 20
+        state = ""
+        while state != "learnt" and time.monotonic() < until:
+            api.memory.parts.worker.run_once()
+            state = api.get(f"/captures/{trace}", params=ANN).json()["state"]
+        assert state == "learnt"
+    assert parts(api)["jobs"]["state"] == "up"
+    assert awaited(api, "model", "up")["detail"] is None
+
+
+@pytest.mark.spec("5", "8")
+def test_turns_that_wait_since_learning_is_off_are_not_late(served):
+    policy = ASSISTANT.but(jobs=ASSISTANT.jobs.but(late_s=0.01))
+    captured(served(workers=False))
+    off = served(learn=False, policy=policy)
+    awaited(off, "jobs", "up")  # what is no turn is done
+    assert not off.memory.parts.worker.run_once()
+    assert off.memory.metrics.levels("default").queue[JobState.PENDING] == 1
+    assert parts(off)["jobs"]["state"] == "up"
+
+
+@pytest.mark.spec("3.3", "6")
+def test_a_model_is_known_by_its_calls_whatever_the_model_that_learns_is_called(served):
+    with ModelServer([failing(503)] * 20) as server:
+        api = served(llm_base_url=server.base_url, llm_model="large", extraction_model="small")
+        captured(api)
+        assert awaited(api, "model", "down")

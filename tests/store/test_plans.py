@@ -34,6 +34,8 @@ ASKED = {
     "jobs of dead workers": lambda tx: tx.jobs.release(NOW),
     "jobs that wait": lambda tx: tx.jobs.waiting(TYPES, 1_000),
     "the job that waits longest": lambda tx: tx.jobs.oldest(),
+    "the job that is due for longest": lambda tx: tx.jobs.overdue(NOW, TYPES),
+    "what the last try failed of": lambda tx: tx.jobs.last_error(TYPES),
     "dead jobs": lambda tx: tx.jobs.page([JobState.DEAD]),
     "jobs to be forgotten": lambda tx: tx.jobs.forget(AGO),
     "who has something overdue": lambda tx: tx.owners.overdue(

@@ -96,6 +96,17 @@ class JobStore(Protocol):
         """When the job that has waited longest was promised; None: none waits."""
         ...
 
+    def overdue(self, at: datetime, types: Collection[JobType]) -> datetime | None:
+        """Since when the job is due that nobody has taken for longest; None: none is.
+
+        One that a worker died with is due since its lease ended.
+        """
+        ...
+
+    def last_error(self, types: Collection[JobType]) -> str | None:
+        """Why the last try of a job of these types failed; None: it did not, or none was tried."""
+        ...
+
     def forget(self, before: datetime) -> int:
         """Remove jobs that succeeded before that time."""
         ...

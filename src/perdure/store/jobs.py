@@ -33,6 +33,29 @@ _OLDEST = (
     .order_by(jobs.c.id)
     .limit(1)
 )
+_OF_TYPES = jobs.c.type.in_(bindparam("types", expanding=True))
+_OVERDUE = (
+    select(jobs.c.next_retry_at)
+    .where(jobs.c.next_retry_at <= bindparam("at_most"), _OF_TYPES)
+    .order_by(jobs.c.next_retry_at)
+    .limit(1)
+)
+_LEFT = (
+    select(jobs.c.lease_until)
+    .where(
+        jobs.c.state == JobState.PROCESSING.value,
+        jobs.c.lease_until <= bindparam("at_most"),
+        _OF_TYPES,
+    )
+    .order_by(jobs.c.lease_until)
+    .limit(1)
+)
+_TRIED = (
+    select(jobs.c.updated_at, jobs.c.last_error)
+    .where(jobs.c.state == bindparam("of_state"), _OF_TYPES)
+    .order_by(jobs.c.updated_at.desc(), jobs.c.id.desc())
+    .limit(1)
+)
 _RETRY = (
     update(jobs)
     .where(_IDS, jobs.c.state.in_((JobState.DEAD.value, JobState.FAILED.value)))
@@ -147,6 +170,26 @@ class SqlJobs(SqlLeases):
     def oldest(self, namespace: str | None = None) -> datetime | None:
         """When the job that has waited longest was promised; None: none waits."""
         return self._connection.execute(_OLDEST.where(*_within(namespace))).scalar()
+
+    def overdue(self, at: datetime, types: Collection[JobType]) -> datetime | None:
+        """Since when the job is due that nobody has taken for longest; None: none is.
+
+        One that a worker died with is due since its lease ended.
+        """
+        wanted = {"at_most": at, "types": [kind.value for kind in types]}
+        found = [self._connection.execute(one, wanted).scalar() for one in (_OVERDUE, _LEFT)]
+        return min((since for since in found if since is not None), default=None)
+
+    def last_error(self, types: Collection[JobType]) -> str | None:
+        """Why the last try of a job of these types failed; None: it did not, or none was tried."""
+        wanted = {"types": [kind.value for kind in types]}
+        tried = (JobState.SUCCESS, JobState.FAILED, JobState.DEAD)
+        found = [  # one after the other, since each is found by its index then
+            self._connection.execute(_TRIED, {**wanted, "of_state": state.value}).one_or_none()
+            for state in tried
+        ]
+        last = max(filter(None, found), key=lambda row: row.updated_at, default=None)
+        return None if last is None else last.last_error
 
     # ── looking after the table ──────────────────────────────────────────────────────────────────
 

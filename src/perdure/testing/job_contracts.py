@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 
 from perdure.errors import Fenced
@@ -189,3 +191,45 @@ class JobStoreContract:
             assert tx.jobs.retry([running.id, new.id], later(9)) == 0
             assert tx.jobs.drop([job.id for job in jobs]) == 2
             assert tx.jobs.beat(running, later(99))
+
+    def test_what_nobody_takes_is_told_with_the_time_since_which_it_is_due(
+        self, database: Database
+    ) -> None:
+        """Neither what is due later, nor what runs, nor what is over; but what its worker left."""
+
+        def overdue(at: float, types: frozenset[JobType] = TYPES) -> datetime | None:
+            with database.read() as tx:
+                return tx.jobs.overdue(later(at), types)
+
+        assert overdue(99) is None
+        with database.begin() as tx:
+            tx.jobs.promise(promise(ANN, "a", run_at=later(5)), NOW)
+            tx.jobs.promise(promise(BO, "b", run_at=later(30)), NOW)
+        assert [overdue(at) for at in (4, 5, 99)] == [None, later(5), later(5)]
+        assert overdue(99, TYPES - {JobType.EXTRACT}) is None
+        job = self.claimed(database, 10)
+        assert [overdue(at) for at in (19, 20, 99)] == [None, later(20), later(20)]
+        with database.begin() as tx:
+            tx.jobs.bury(job, "x", later(12))
+        assert [overdue(at) for at in (29, 99)] == [None, later(30)]
+
+    def test_the_try_that_ended_last_says_what_it_failed_of(self, database: Database) -> None:
+        def told(types: frozenset[JobType] = TYPES) -> str | None:
+            with database.read() as tx:
+                return tx.jobs.last_error(types)
+
+        with database.begin() as tx:
+            for key in "abc":
+                tx.jobs.promise(promise(ANN, key, ordered=False), NOW)
+        first, second = self.claimed(database), self.claimed(database)
+        assert told() is None
+        with database.begin() as tx:
+            tx.jobs.postpone(first, "model_busy: x", later(50), later(1))
+        assert (told(), told(TYPES - {JobType.EXTRACT})) == ("model_busy: x", None)
+        with database.begin() as tx:
+            tx.jobs.finish(second, {}, later(2))
+        assert told() is None
+        third = self.claimed(database, 3)
+        with database.begin() as tx:
+            tx.jobs.bury(third, "model_unavailable: y", later(4))
+        assert told() == "model_unavailable: y"
