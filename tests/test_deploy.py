@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 import yaml
 
 from perdure import settings
+from perdure.cli import main
 from perdure.wiring import bus_of
 
 ROOT = Path(__file__).parent.parent
@@ -44,6 +46,19 @@ def test_the_settings_of_app_and_worker_are_settings_and_fit_each_other():
         assert bus is not None
         bus.close()
         assert (read.kafka_servers or "").partition(":")[0] in composed()["services"]
+
+
+def test_what_both_count_can_be_read():
+    """Each at a port of this machine; neither opens without a key."""
+    services = composed()["services"]
+    for name, port in (("app", "8377"), ("worker", "9377")):
+        assert services[name]["ports"] == [f"127.0.0.1:{port}:{port}"]
+    _, *given = services["worker"]["command"]
+    options = dict(zip(given[::2], given[1::2], strict=True))
+    assert options == {"--metrics-host": "0.0.0.0", "--metrics-port": "9377"}  # noqa: S104 - inside
+    with pytest.raises(SystemExit) as ended:
+        main(["worker", *given, "--help"])
+    assert ended.value.code == 0
 
 
 def test_the_image_is_made_of_files_that_there_are():

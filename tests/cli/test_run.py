@@ -114,6 +114,52 @@ def readiness(api, jobs):
     return told["status"], told["parts"]["jobs"]["detail"]
 
 
+@pytest.mark.spec("10")
+def test_what_a_worker_counts_is_read_from_the_worker(started, perdure):
+    """In a split deployment, where the service says that learning is not among its own figures."""
+    service = started("serve", "--port", "0", "--workers", "0", "--json", **QUICK)
+    line = json.loads(service.stdout.readline())
+    worker = started("worker", "--metrics-port", "0", **QUICK)
+    where = worker.stderr.readline().split()[-1]
+    assert where.startswith("http://127.0.0.1:")
+    admin = {"Authorization": f"Bearer {line['link'].partition('token=')[2]}"}
+    with httpx.Client(base_url=f"{line['url']}/api/v1", trust_env=False, timeout=30) as api:
+        body = {"user_id": "ann", "messages": [{"role": "user", "content": "I live in Bergen."}]}
+        taken = api.post("/conversations/chat-1/turns", json=body).json()
+        assert settled(api, taken["trace"])["learnt"]
+        told = api.get("/admin/metrics/summary", headers=admin).json()
+        page = api.get(f"{line['url']}/pages/operations", headers=admin | {"Accept-Language": "en"})
+    assert told["rates"]["memory_job_success_rate"] is None
+    assert told["works_here"] is False
+    assert "works on no jobs" in page.text
+
+    done = 'perdure_jobs_total{outcome="success",type="extract"} 1.0'
+    until = time.monotonic() + 20
+    while done not in (read := httpx.get(where, trust_env=False).text):
+        assert time.monotonic() < until, read
+        time.sleep(0.05)
+    assert 'perdure_memory_decision_total{action="ADD"} 1.0' in read
+    assert "Bergen" not in read
+    for name, value in (("Host", "evil.example"), ("Origin", "https://evil.example")):
+        assert httpx.get(where, headers={name: value}, trust_env=False).status_code in (401, 403)
+    may = ("--role", "admin", "--may", "deployment:read")
+    key = perdure("keys", "create", "prometheus", *may, "--json").json["secret"]
+    for sent, status in ((admin, 403), ({"Authorization": f"Bearer {key}"}, 200)):
+        known = httpx.get(where, headers=sent | {"Host": "worker.example"}, trust_env=False)
+        assert (known.status_code, done in known.text) == (status, status == 200)
+    assert httpx.get(where.replace("metrics", "docs"), trust_env=False).status_code == 404
+    worker.send_signal(signal.SIGTERM)
+    worker.communicate(timeout=20)
+    assert worker.returncode == 0
+
+
+def test_a_port_for_figures_that_is_taken_is_told(perdure):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = perdure("worker", "--once", "--metrics-port", taken.getsockname()[1])
+    assert done.code == 3
+    assert "metrics-port" in done.err
+
+
 @pytest.mark.spec("6")
 def test_nobody_serves_strangers_without_keys(perdure):
     done = perdure("serve", "--host", "0.0.0.0")  # noqa: S104 - refused

@@ -63,6 +63,7 @@ ZH: Mapping[str, str] = {
     "{count} of {total} jobs dropped.": "{total} 个任务中已丢弃 {count} 个。",
     "Jobs done: {count}.": "已完成 {count} 个任务。",
     "The worker runs. Ctrl-C or SIGTERM ends it.": "工作进程已启动。按 Ctrl-C 或发 SIGTERM 结束。",
+    "Figures for Prometheus: {where}/metrics": "Prometheus 指标：{where}/metrics",
     "The database is up to date.": "数据库已是最新。",
     "Looking through users": "正在检查用户",
     "Making vectors": "正在生成向量",

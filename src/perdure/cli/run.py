@@ -130,6 +130,19 @@ def worker(
     context: typer.Context,
     *,
     once: Annotated[bool, typer.Option("--once", help="End when nothing is due.")] = False,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(
+            help="Tell Prometheus what this worker counts, at /metrics of this port; 0 takes a "
+            "free one.",
+            min=0,
+            max=65_535,
+        ),
+    ] = None,
+    metrics_host: Annotated[
+        str,
+        typer.Option(help="Address of that port; others than this machine need a key."),
+    ] = "127.0.0.1",
     json: Json = False,
 ) -> None:
     """Keep promises (learn, embed, tidy up) until told to stop; running jobs end first.
@@ -137,9 +150,14 @@ def worker(
     Examples:
     - `perdure worker`
     - `perdure worker --once`
+    - `perdure worker --metrics-port 9377`
     """
     say.log_from(given(context).settings().log_level)
-    with _ended_by_signals() as stop, given(context).open(creates=True, patient=not once) as memory:
+    with (
+        _ended_by_signals() as stop,
+        given(context).open(creates=True, patient=not once) as memory,
+        _telling(memory, metrics_host, metrics_port),
+    ):
         if once:
             done = 0
             while not stop.is_set() and memory.parts.worker.run_once():
@@ -152,6 +170,32 @@ def worker(
         memory.start()
         say.note(say.told("The worker runs. Ctrl-C or SIGTERM ends it."))
         stop.wait()
+
+
+@contextmanager
+def _telling(memory: Memory, host: str, port: int | None) -> Iterator[None]:
+    """Meanwhile whoever asks at this port is told what this process counts; None: nobody."""
+    if port is None:
+        yield
+        return
+    import uvicorn  # noqa: PLC0415 - slow to import, and few workers need it
+
+    from perdure.serve.figures import create_figures  # noqa: PLC0415 - the same
+
+    app = create_figures(memory)
+    with _listening(host, port, field="metrics-port") as listener:
+        server = uvicorn.Server(
+            uvicorn.Config(app, access_log=False, log_config=None, lifespan="off")
+        )
+        thread = threading.Thread(target=server.run, args=([listener],), name="perdure-figures")
+        thread.start()
+        where = f"http://{_shown(host)}:{listener.getsockname()[1]}"
+        say.note(say.told("Figures for Prometheus: {where}/metrics", where=where))
+        try:
+            yield
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
 def migrate(context: typer.Context, *, json: Json = False) -> None:
@@ -185,7 +229,7 @@ def _ended_by_signals() -> Iterator[threading.Event]:
             signal.signal(one, handler)
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _listening(host: str, port: int, *, field: str = "port") -> socket.socket:
     """A socket that listens.
 
     Raises:
@@ -197,7 +241,7 @@ def _listening(host: str, port: int) -> socket.socket:
     except (OSError, UnicodeError) as error:
         raise Unavailable(
             "Cannot listen on {host}:{port}: {why}.",
-            field="port",
+            field=field,
             host=host,
             port=port,
             why=foreign(getattr(error, "strerror", None) or "no such address"),

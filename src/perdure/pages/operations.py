@@ -52,6 +52,7 @@ def overview(
         age=round(levels.queue_age_s) if waits else None,
         charts=[*_of_tables(levels), *_of_process(view, metrics.meter.within(namespace))],
         rates=metrics.summary(namespace),
+        works_here=view.memory.parts.switches.workers,
         may_mend=Permission.JOBS_WRITE in view.who.permissions,
         told=_told(view),
     )

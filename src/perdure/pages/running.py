@@ -22,6 +22,17 @@ RUNNING: Mapping[str, tuple[str, str]] = {
         "namespace {namespace}, in this process since it began",
         "命名空间 {namespace}，本进程启动以来",
     ),
+    "others_says": (
+        "What other processes counted is not in the figures of this process.",
+        "“本进程”的数字不含其他进程的统计。",
+    ),
+    "workers_say": (
+        (
+            "This process works on no jobs: what is learnt is counted by the workers, each at the "
+            "/metrics of its --metrics-port."
+        ),
+        "本进程不处理任务：学习情况由各工作进程统计，见其 --metrics-port 端口的 /metrics。",
+    ),
     "chart_recall": ("Time of an answer", "回答耗时"),
     "chart_readable": ("From a turn to what was learnt of it", "从对话到可读取的耗时"),
     "tokens_in": ("read", "输入"),

@@ -47,8 +47,10 @@ from perdure.types import (
 
 routes = APIRouter(prefix="/admin", tags=["admin"])
 
+PROMETHEUS = "text/plain; version=0.0.4"
+"""The type of its text format."""
+
 _UNFINISHED: list[JobState] = [state for state in JobState if state is not JobState.SUCCESS]
-_PROMETHEUS = "text/plain; version=0.0.4"
 _PAGE_SIZE = 200
 _LAST_PAGE = 1_000_000
 _NUMBER = 2**63 - 1  # the largest of a job
@@ -317,14 +319,16 @@ def revoked(memory: Door, who: Keeping, key_id: str) -> KeyOut:
 def summed_up(memory: Door, who: Looking) -> SummaryOut:
     """Nothing of another namespace is in it.
 
-    The ten rates are of this process since it began, null where nothing has happened yet; queue,
-    vectors and spend stand in the database, and every process tells the same.
+    The ten rates are of this process since it began, null where nothing has happened yet; what
+    other processes counted is not in them. Queue, vectors and spend stand in the database, and
+    every process tells the same.
     """
     note(memory, who, Operation.READ, "figures")
     levels = memory.metrics.levels(who.namespace)
     rates = memory.metrics.summary(who.namespace)
     return SummaryOut(
         rates=rates,
+        works_here=memory.parts.switches.workers,
         queue=dict(levels.queue),
         queue_age_seconds=levels.queue_age_s,
         vectors=dict(levels.vectors),
@@ -344,8 +348,9 @@ figures = APIRouter(tags=["health"])
 def measured(memory: Door, _: Watching) -> PlainTextResponse:
     """Names, numbers and reasons of all namespaces together, never a text.
 
-    Counters are of this process since it began: scrape every process and add them up, for example
+    Counters are of this process since it began: scrape every process, also each worker
+    (`perdure worker --metrics-port`), and add them up, for example
     `sum(rate(perdure_recalls_total[5m]))`. Gauges stand in the database, so that every process
     tells the same: take `max`.
     """
-    return PlainTextResponse(memory.metrics.text(), media_type=_PROMETHEUS)
+    return PlainTextResponse(memory.metrics.text(), media_type=PROMETHEUS)

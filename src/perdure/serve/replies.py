@@ -507,6 +507,8 @@ class SummaryOut(Reply):
 
     rates: dict[str, float | dict[str, float] | None]
     """The ten by name, of this process since it began; decisions are split by what they did."""
+    works_here: bool
+    """This process works on jobs. If not, rates of jobs and learning are with the workers."""
     queue: dict[JobState, int]
     """Jobs in each state."""
     queue_age_seconds: float
