@@ -264,34 +264,3 @@ def test_the_documents_page_loads_nothing_from_elsewhere(api):
     assert "http://" not in page.replace(root, "")
     assert "https://" not in page
     assert "//cdn" not in page
-
-
-@pytest.mark.spec("5", "10")
-@pytest.mark.case("STO-07")
-def test_threads_and_connections_stay_level_under_load(api):
-    """Restarting a database server in the middle is tried with those databases; SQLite has none."""
-    import threading  # noqa: PLC0415 - of this test alone
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - the same
-
-    pool_size = 32
-
-    def ask(number):
-        if number % 7 == 0:
-            body = ANN | {"content": f"Note {number}"}
-            return api.post("/memory/items", json=body).status_code
-        return api.post("/memory/search", json=ANN | {"query": "note"}).status_code
-
-    levels = []
-    with ThreadPoolExecutor(20) as clients:
-        for start in (0, 300):
-            codes = set(clients.map(ask, range(start, start + 300)))
-            assert codes <= {200, 201}
-            pools = [engine.pool for engine in (api.memory.parts.database._writers,
-                                                api.memory.parts.database._readers)]  # fmt: skip
-            until = time.monotonic() + 20  # the workers, too, take one now and then
-            while any(pool.checkedout() for pool in pools) and time.monotonic() < until:
-                time.sleep(0.01)
-            assert all(pool.checkedout() == 0 for pool in pools)
-            assert all(pool.checkedin() <= pool_size for pool in pools)
-            levels.append(threading.active_count())
-    assert levels[1] <= levels[0] + 5
