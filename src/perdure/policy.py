@@ -617,6 +617,9 @@ DESKTOP = Policy(
 )
 """One person, one file; learns after 4,000 new characters; a bullet list. Note B."""
 
+DESKTOP_LIMITS = range(10, 1_001)
+"""How many active memories one person may choose to keep there. B 1."""
+
 PRESETS: Mapping[str, Policy] = {p.preset: p for p in (ASSISTANT, TEAM, DESKTOP)}
 
 

@@ -10,12 +10,12 @@ from starlette.responses import RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from perdure.errors import PerdureError
-from perdure.pages import audit, desk, frame, mine, one, operations, sign, tune, why
+from perdure.pages import audit, desk, frame, limit, mine, one, operations, sign, tune, why
 from perdure.pages.page import HOME, PREFIX, looked_at, told, walled
 from perdure.serve.frames import PATH
 
 _STATIC = Path(__file__).parent / "static"
-_WINDOW = (mine, one, desk, sign, why, tune, operations, audit)
+_WINDOW = (mine, one, desk, limit, sign, why, tune, operations, audit)
 _FRAME = (frame, mine, one, desk)
 
 

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from perdure import text
 from perdure.errors import LimitReached, NotFound, Rejected, Stale
 from perdure.pages.asked import Person, Sent
+from perdure.pages.limit import limit
 from perdure.pages.page import PageRoute, View
 from perdure.ports import ItemFilter
 from perdure.types import Kind, Level, MemoryItem, Status, one_of
@@ -104,6 +105,8 @@ def about(view: View) -> dict[str, Any]:
     policy = view.memory.parts.policy_of(view.scope.namespace)
     return {
         "switches": switches(view),
+        "limit": limit(view),
+        "said": "",
         "projects": view.memory.items.projects(view.scope),
         "longest": policy.item.content_chars,
         "draft": {"content": "", "kind": Kind.PREFERENCE.value, "project": ""},
@@ -111,10 +114,14 @@ def about(view: View) -> dict[str, Any]:
     }
 
 
-def switches(view: View) -> list[tuple[str, bool]]:
-    """Each switch and whether it is on; the one that people look for comes first."""
+def switches(view: View) -> list[tuple[str, bool, str]]:
+    """Each switch, whether it is on, and what it means here; what people look for comes first."""
     now = view.memory.preferences.get(view.scope)
-    return [(name, bool(getattr(now, name))) for name in SWITCHES]
+    asked = view.memory.parts.policy_of(view.scope.namespace).learn.explicit_when_off
+    means = {name: f"{name}_says" for name in SWITCHES}
+    if not asked:
+        means["auto_learn"] = "auto_learn_alone_says"
+    return [(name, bool(getattr(now, name)), means[name]) for name in SWITCHES]
 
 
 @routes.post("/memory")

@@ -22,6 +22,7 @@ from perdure.errors import Forbidden, PerdureError, Rejected, Unauthenticated, U
 from perdure.memory import Memory
 from perdure.pages.charts import amount, seconds
 from perdure.pages.words import say
+from perdure.policy import DESKTOP
 from perdure.serve.app import noted, status_of
 from perdure.serve.auth import Caller
 from perdure.serve.frames import PATH, Frames
@@ -76,7 +77,7 @@ _templates = Environment(
 )
 _templates.filters |= {
     "unmasked": unmasked, "day": day, "amount": amount, "seconds": seconds,
-    "quoted": lambda words: quote(words, safe=""),
+    "quoted": lambda words: quote(words, safe=""), "cut": text.cut,
 }  # fmt: skip
 
 
@@ -106,6 +107,11 @@ class View:
         return Scope(namespace=self.who.namespace, user=self.user)
 
     @property
+    def desktop(self) -> bool:
+        """Everything here is one person's own, who also says how much of it there may be."""
+        return self.memory.parts.settings.policy.preset == DESKTOP.preset
+
+    @property
     def partial(self) -> bool:
         """Only a piece is wanted, since the rest of the page is there."""
         return partial(self.request)
@@ -116,7 +122,8 @@ class View:
 
     def html(self, template: str, status: int = 200, /, **values: Any) -> HTMLResponse:
         """A page, or a piece of one."""
-        return rendered(self.request, template, status, who=self.who, user=self.user, **values)
+        about = {"who": self.who, "user": self.user, "desktop": self.desktop}
+        return rendered(self.request, template, status, **about, **values)
 
     def go(self, path: str) -> Response:
         """Show another page, with or without the script."""

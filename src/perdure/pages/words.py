@@ -60,6 +60,17 @@ WORDS: Mapping[str, tuple[str, str]] = {
             "已有的记忆仍会使用。"
         ),
     ),
+    "auto_learn_alone_says": (
+        (
+            "What matters in finished conversations is remembered by itself. Off: nothing is "
+            "learnt from them, whatever you ask for there. You can add memories here; what is "
+            "known is still used."
+        ),
+        (
+            "对话结束后，自动记住其中重要的内容。关闭后，不从对话中学习，您在对话中要求记住的也不会记住。"
+            "您可以在这里添加记忆；已有的记忆仍会使用。"
+        ),
+    ),
     "memory_enabled": ("Use memory", "使用记忆"),
     "memory_enabled_says": (
         (
@@ -73,6 +84,15 @@ WORDS: Mapping[str, tuple[str, str]] = {
         "Health, faith, politics and the like may be remembered and used. Off: they are not.",
         "健康、信仰、政治等内容可以被记住和使用。关闭后则不会。",
     ),
+    "limit": ("How many memories are kept", "保留多少条记忆"),
+    "limit_says": (
+        (
+            "At most this many are in use, {low} to {high}. When another one comes, the oldest are "
+            "set aside; you find them under “Not used”."
+        ),
+        "最多使用这么多条（{low} 到 {high}）。再有新的记忆时，最早的会被搁置，可在“未使用”中找到。",
+    ),
+    "limit_saved": ("Saved.", "已保存。"),
     "save": ("Save", "保存"),
     "provider": (
         "Memories that fit a message are sent to the model provider together with it.",
@@ -111,6 +131,8 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "confirmed": ("Confirmed {day}", "确认于 {day}"),
     "expires": ("Until {day}", "有效至 {day}"),
     "from_conversation": ("From a conversation on {day}", "来自 {day} 的对话"),
+    "from_place": ("Where from: {place}", "来源：{place}"),
+    "from_global": ("global", "全局"),
     "open": ("Open", "打开"),
     "said_gone": (
         "The messages it was learnt from are not kept any more.",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from perdure.errors import Corrupt, DatabaseUnavailable, Misconfigured
-from perdure.policy import Policy
+from perdure.policy import DESKTOP_LIMITS, Policy
 from perdure.ports import Clock, Result
 from perdure.store.database import WAITING, SqlDatabase, SqlTransaction
 from perdure.store.file_format import Listing, read_listing
@@ -20,7 +20,6 @@ from perdure.store.file_state import State, read_state
 from perdure.text import Normalisation
 from perdure.types import MemoryItem, Scope
 
-_LIMITS = range(10, 1_001)  # memories that may be active (B 1)
 _PATIENCE_S = 0.25  # a reader waits so long for a writer, and then answers from what it knows
 _WRITING_S = 1.0  # a file that cannot be read may just be being written for so long
 _AGAIN_S = 0.05  # how often it is read again meanwhile
@@ -34,12 +33,12 @@ def check_policy(policy: Policy) -> None:
     """
     if policy.preset != "desktop":
         raise Misconfigured('A .json file is for the preset "desktop" alone.', field="preset")
-    if policy.capacity.active_limit not in _LIMITS:
+    if policy.capacity.active_limit not in DESKTOP_LIMITS:
         raise Misconfigured(
             "A desktop file takes {low} to {high:,}.",
             field="capacity.active_limit",
-            low=_LIMITS[0],
-            high=_LIMITS[-1],
+            low=DESKTOP_LIMITS[0],
+            high=DESKTOP_LIMITS[-1],
         )
     if policy.capture.episodes:
         raise Misconfigured("A desktop file keeps no conversations.", field="capture.episodes")
