@@ -1,4 +1,4 @@
-"""Nobody gets further than their key: every route of the description is tried by every stranger."""
+"""Nobody gets further than their key: every route of the app is tried by every stranger."""
 
 from __future__ import annotations
 
@@ -6,22 +6,30 @@ import json
 import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from typing import Any
 
 import httpx
 import jwt
 import pytest
+from fastapi.routing import APIRoute, iter_route_contexts
 
 from perdure import Scope
 from perdure.control.hand import owner
+from perdure.pages.app import with_pages
+from perdure.pages.page import PREFIX as PAGES
 from perdure.serve.app import PREFIX, create_app
 from perdure.settings import Secret, Settings
 from perdure.types import JobState, JobType, KeyRole, Permission, Promise
 
 SECRET = Secret("a secret of more than thirty-two characters")
 KEYS = (Secret("shop=key-of-shop"), Secret("lab=key-of-lab"))
-PUBLIC = {"/health/live", "/health/ready"}
+FILES = {"/openapi.json", "/static-offline-docs", "/pages/static"}
+"""What is mounted: documents and files, the same for everybody."""
+PUBLIC = {
+    "/", "/docs", "/docs/oauth2-redirect", "/health/live", "/health/ready",
+    f"{PREFIX}/health/live", f"{PREFIX}/health/ready",
+}  # fmt: skip
+"""What needs no key; a new route is either listed here or declares what it asks for."""
 MARKER = "Plays the theremin"
 
 
@@ -30,23 +38,27 @@ def token(user="ann", namespace="shop", secret=SECRET):
     return jwt.encode({"sub": user, "ns": namespace, "exp": until}, secret, "HS256")
 
 
-@cache
-def described():
-    return create_app(None, Settings()).openapi()["paths"]
+def table():
+    """Every route of the app with the pages beside it, from its own table, hidden ones too."""
+    for found in iter_route_contexts(with_pages(create_app(None, Settings())).routes):
+        route = found.original_route
+        if not isinstance(route, APIRoute):
+            assert found.path in FILES
+            continue
+        yield from ((method.lower(), found.path, route) for method in found.methods or ())
 
 
-ROUTES = [
-    (method, path, route)
-    for path, methods in described().items()
-    for method, route in methods.items()
-    if path not in PUBLIC
-]
+ROUTES = sorted(
+    (one for one in table() if one[1] not in PUBLIC and not one[1].startswith(PAGES)),
+    key=lambda one: one[:2],
+)
 NAMES = [f"{method.upper()} {path}" for method, path, _ in ROUTES]
 BODIES: dict[tuple[str, str], Any] = {
     ("post", "/memory/items"): {"content": "Hates tea."},
     ("patch", "/memory/items/{item_id}"): {"content": "Hates tea."},
     ("patch", "/memory/settings"): {"memory_enabled": False},
-    ("post", "/conversations/{conversation_id}/turns"): {
+    ("post", "/memory/settings"): {"memory_enabled": False},
+    ("post", "/conversations/{conversation_id:id}/turns"): {
         "messages": [{"role": "user", "content": "I hate tea."}]
     },
     ("post", "/memory/context"): {"query": "theremin", "explain": True},
@@ -57,10 +69,16 @@ BODIES: dict[tuple[str, str], Any] = {
 }
 
 
+def parts(asked):
+    """What a route depends on, and what that depends on."""
+    yield asked
+    for further in asked.dependencies:
+        yield from parts(further)
+
+
 def needs(route):
     """The permissions that a route declares."""
-    return [scope for one in route.get("security", []) for scopes in one.values()
-            for scope in scopes]  # fmt: skip
+    return [scope for one in parts(route.dependant) for scope in one.own_oauth_scopes or ()]
 
 
 @pytest.mark.spec("6")
@@ -76,7 +94,11 @@ def test_every_route_declares_what_it_asks_for(method, path, route):
 
 def asked_for(route):
     """The names of a query that a route declares."""
-    return {one["name"] for one in route.get("parameters", []) if one["in"] == "query"}
+    for one in parts(route.dependant):
+        for field in one.query_params:
+            model = field.field_info.annotation
+            names = getattr(model, "model_fields", None)
+            yield from [field.alias] if names is None else names
 
 
 class House:
@@ -99,15 +121,15 @@ class House:
         self.admin, self.admin_secret = memory.parts.keys.create("shop", "admin", KeyRole.ADMIN)
         _, self.stranger = memory.parts.keys.create("lab", "stranger", KeyRole.ADMIN)
 
-    def call(self, method, path, key=None, user=None, **headers):
+    def call(self, method, path, route, key=None, user=None, **headers):
         """One route with everything that belongs to bo named in it."""
         where = path.replace("{item_id}", self.item.id).replace("{trace}", "t1")
         where = (
-            where.replace("{conversation_id}", "c")
+            where.replace("{conversation_id:id}", "c")
             .replace("{job_id}", str(self.job.id))
             .replace("{run}", "r1")
         )
-        where = where.replace("{key_id}", self.admin.id).replace("{user_id}", "bo")
+        where = where.replace("{key_id}", self.admin.id).replace("{user_id:id}", "bo")
         body = BODIES.get((method, path.removeprefix(PREFIX)))
         named = {} if user is None else {"user_id": user}
         query = (
@@ -115,7 +137,7 @@ class House:
         )
         if path.endswith("/feedback"):
             body = {**(body or {}), "trace": "t1", "item_id": self.item.id}
-        if "user_id" in asked_for(described()[path][method]):
+        if "user_id" in asked_for(route):
             query |= named
         elif method not in ("get", "delete") and "/admin/" not in path and "/users/" not in path:
             body = (body or {}) | named
@@ -160,23 +182,25 @@ def test_no_stranger_reads_or_changes_anything_by_any_route(house):
     for method, path, route in ROUTES:
         admin = needs(route) != [Permission.MEMORY_USE]
         for key in (None, "unknown", "pdr_unknown", tampered(token()), token(secret="y" * 40)):
-            reply = house.call(method, path, key, "bo")
+            reply = house.call(method, path, route, key, "bo")
             assert (reply.status_code, reply.json()["code"]) == (401, "unauthenticated"), path
         # the wrong user: a token of ann's that names bo, in whatever place
-        reply = house.call(method, path, token(), "bo", **{"X-User-Id": "bo"})
+        reply = house.call(method, path, route, token(), "bo", **{"X-User-Id": "bo"})
         assert reply.status_code == 403, (method, path)
         # ann's own name, bo's ids
-        reply = house.call(method, path, token(), "ann" if not admin else "bo")
+        reply = house.call(method, path, route, token(), "ann" if not admin else "bo")
         assert reply.status_code < 500
         assert MARKER not in reply.text, (method, path)
         # an app of another namespace; an admin of another
         for key in ("key-of-lab", house.stranger):
-            reply = house.call(method, path, key, "bo")
+            reply = house.call(method, path, route, key, "bo")
             assert reply.status_code in (200, 201, 202, 204, 403, 404, 422), (method, path)
             assert MARKER not in reply.text, (method, path)
             assert house.admin.id not in reply.text
         # an app may not do what admins do, nor an admin what apps do
-        reply = house.call(method, path, "key-of-shop" if admin else house.admin_secret, "bo")
+        reply = house.call(
+            method, path, route, "key-of-shop" if admin else house.admin_secret, "bo"
+        )
         assert (reply.status_code, reply.json()["code"]) == (403, "forbidden"), (method, path)
     assert house.everything() == before
 
@@ -184,12 +208,12 @@ def test_no_stranger_reads_or_changes_anything_by_any_route(house):
 @pytest.mark.spec("6")
 @pytest.mark.case("SEC-05")
 def test_what_is_anothers_and_what_is_not_there_look_alike(house):
-    for method, path, _ in ROUTES:
+    for method, path, route in ROUTES:
         if "{item_id}" not in path:
             continue
-        theirs = house.call(method, path, token(), "ann")
+        theirs = house.call(method, path, route, token(), "ann")
         house.item, kept = replace(house.item, id="0" * 32), house.item
-        nowhere = house.call(method, path, token(), "ann")
+        nowhere = house.call(method, path, route, token(), "ann")
         house.item = kept
         assert (theirs.status_code, theirs.content) == (404, nowhere.content), (method, path)
 
