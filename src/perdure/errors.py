@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from perdure.details import Detail, is_chinese, located, translated
 
@@ -213,6 +213,15 @@ class ReplyUnusable(PerdureError):
 
     code = "reply_unusable"
     zh = "模型的回复无法解析。"
+
+    tokens_in: int = 0
+    """Tokens that it cost all the same; 0 where whoever read the reply has accounted for it."""
+    tokens_out: int = 0
+
+    def costing(self, tokens_in: int, tokens_out: int) -> Self:
+        """The same, with what was paid for it."""
+        self.tokens_in, self.tokens_out = tokens_in, tokens_out
+        return self
 
 
 class ReplyCutOff(ReplyUnusable):

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from perdure import Memory, Message, Scope
-from perdure.errors import CapReached, DatabaseUnavailable, Misconfigured
+from perdure.errors import CapReached, DatabaseUnavailable, Misconfigured, ReplyUnusable
 from perdure.learn.spending import Spending, month_of
 from perdure.observe import Meter
 from perdure.policy import ASSISTANT, CostPolicy
@@ -52,6 +52,14 @@ class Office:
         number[0] += 1
         self.now += timedelta(milliseconds=5)
         return self.memory.capture(who, "c", [Message("user", said, id=f"m{number[0]}")])
+
+    def replies_without_a_text(self):
+        """As models do whose tokens were used up by thinking."""
+
+        def unusable():
+            raise ReplyUnusable("The reply has no text.").costing(1_000, 500)
+
+        self.during = unusable
 
     def work(self):
         while self.memory.parts.worker.run_once():
@@ -212,3 +220,22 @@ def test_a_name_with_signs_of_its_own_has_a_price():
     assert prices.of("org/model=v2", 1_000_000, 1_000_000) == 3.0
     assert prices.of("other", 1_000_000, 0) == 0.0
     assert issubclass(CapReached, Exception)
+
+
+@pytest.mark.spec("10")
+@pytest.mark.case("COST-01")
+def test_a_paid_reply_without_a_text_is_on_the_account_and_the_cap_stops_the_next(office):
+    office = office(
+        PERDURE_POLICY__COST__PRICES=PRICES, PERDURE_POLICY__COST__USER_TOKENS_MONTH="1"
+    )
+    office.replies_without_a_text()
+    office.says(ann)
+    for _ in range(6):
+        office.work()
+        office.now += timedelta(minutes=5)
+
+    (spent,) = office.memory.costs.of(ann, "2026-01")
+    assert (spent.model, spent.calls, spent.tokens_in, spent.tokens_out) == ("m", 1, 1_000, 500)
+    assert spent.cost == pytest.approx(0.006)
+    assert office.asked == 1
+    assert office.memory.parts.meter.read("model_cost") == pytest.approx(0.006)

@@ -420,3 +420,19 @@ def test_no_error_and_no_log_carries_a_prompt_a_reply_or_the_key(reply, caplog):
     assert error.__cause__ is None
     assert error.__context__ is None
     assert not any(secret in text for secret in ("P1234567", "도예", KEY) for text in seen)
+
+
+@pytest.mark.spec("10")
+@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize("fault", [Fault.NULL, Fault.NO_CHOICES])
+def test_a_reply_without_a_text_says_what_it_cost(fault, told):
+    """What the endpoint does not count is estimated, as of any other reply."""
+    meter = Meter()
+    with (
+        talking(ModelReply(fault=fault, usage=told), meter=meter) as (chat, _),
+        pytest.raises(ReplyUnusable) as unusable,
+    ):
+        chat.ask(question())
+    assert unusable.value.tokens_in > 0
+    assert meter.read("model_tokens", direction="in") == unusable.value.tokens_in
+    assert meter.read("model_calls", outcome="reply_unusable") == 1

@@ -40,11 +40,12 @@ class Spending:
         with span("model ask", purpose=question.purpose, model=self.model or self.chat.name):
             try:
                 reply = self.chat.ask(question, model=self.model)
-            except ReplyUnusable:
+            except ReplyUnusable as unusable:
                 meter.count("memory_replies", purpose=question.purpose)
+                self._note(question, self.model or self.chat.name, unusable, began)
                 raise
         meter.count("memory_replies", purpose=question.purpose)
-        self._note(question, reply, began)
+        self._note(question, reply.model, reply, began)
         return reply
 
     def _check(self, at: datetime) -> None:
@@ -60,15 +61,19 @@ class Spending:
         ):
             raise CapReached(retry_after=(_next_month(at) - at).total_seconds())
 
-    def _note(self, question: Question, reply: Reply, began: datetime) -> None:
-        """Write down what it cost. Of a user who was erased meanwhile only the sum of all.
+    def _note(
+        self, question: Question, model: str, reply: Reply | ReplyUnusable, began: datetime
+    ) -> None:
+        """Write down what it cost, whether it can be used or not.
+
+        Of a user who was erased meanwhile only the sum of all.
 
         The user is held, so that an erasure comes to its end before this is asked, or after it.
         """
-        cost = self.policy.of(reply.model, reply.tokens_in, reply.tokens_out)
+        cost = self.policy.of(model, reply.tokens_in, reply.tokens_out)
         spent = Spend(
             month=month_of(began),
-            model=reply.model,
+            model=model,
             purpose=question.purpose,
             calls=1,
             tokens_in=reply.tokens_in,
@@ -76,7 +81,7 @@ class Spending:
             cost=cost,
         )
         self.meter.within(self.scope.namespace).count(
-            "model_cost", cost, model=reply.model, purpose=question.purpose
+            "model_cost", cost, model=model, purpose=question.purpose
         )
 
         def write(tx: Transaction) -> None:

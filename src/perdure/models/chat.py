@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypedDict
 
 from perdure import text
 from perdure.errors import Misconfigured, ModelUnavailable, PerdureError, ReplyUnusable
@@ -112,11 +112,16 @@ class OpenAIChat:
             reply = self._read(self._send(question, asked), question, asked)
         except PerdureError as error:
             self._meter.count("model_calls", 1, outcome=error.code, **labels)
+            if isinstance(error, ReplyUnusable):
+                self._paid(error, labels)
             raise
         self._meter.count("model_calls", 1, outcome="ok", **labels)
+        self._paid(reply, labels)
+        return reply
+
+    def _paid(self, reply: Reply | ReplyUnusable, labels: Mapping[str, str]) -> None:
         self._meter.count("model_tokens", reply.tokens_in, direction="in", **labels)
         self._meter.count("model_tokens", reply.tokens_out, direction="out", **labels)
-        return reply
 
     def _send(self, question: Question, asked: str) -> bytes:
         """Ask in the best manner known; in a simpler one at once where that is refused."""
@@ -148,27 +153,22 @@ class OpenAIChat:
             case {"choices": [{"message": {**message}, **choice}, *_], **rest}:
                 said = _said(message.get("content"))
                 cut_off = choice.get("finish_reason") == "length"
-            case {"choices": []}:
-                raise ReplyUnusable("The reply has no choices.")
+            case {"choices": [], **rest}:
+                raise ReplyUnusable("The reply has no choices.").costing(
+                    **_used(rest, question, "")
+                )
             case _:
                 raise ModelUnavailable(
                     "{where} answers with something that is no completion; "
                     "an address ends in /v1 or the like.",
                     where=self._endpoint.where,
                 )
+        used = _used(rest, question, said)
         if not said and not cut_off:
             if message.get("refusal") or choice.get("finish_reason") == "content_filter":
-                raise ReplyUnusable("The model declined to answer.")
-            raise ReplyUnusable("The reply has no text.")
-        usage = rest.get("usage")
-        asking = "\n".join(m["content"] for m in question.messages)
-        return Reply(
-            text=said,
-            model=asked,
-            cut_off=cut_off,
-            tokens_in=_tokens(usage, "prompt_tokens", asking),
-            tokens_out=_tokens(usage, "completion_tokens", said),
-        )
+                raise ReplyUnusable("The model declined to answer.").costing(**used)
+            raise ReplyUnusable("The reply has no text.").costing(**used)
+        return Reply(text=said, model=asked, cut_off=cut_off, **used)
 
 
 def _body(question: Question, model: str, manner: Manner) -> dict[str, Any]:
@@ -203,6 +203,23 @@ def _said(content: object) -> str:
         parts = [part.get("text") for part in content if isinstance(part, Mapping)]
         content = "".join(part for part in parts if isinstance(part, str))
     return text.clean(content) if isinstance(content, str) and content.strip() else ""
+
+
+class _Used(TypedDict):
+    """What a reply cost."""
+
+    tokens_in: int
+    tokens_out: int
+
+
+def _used(rest: Mapping[Any, Any], question: Question, said: str) -> _Used:
+    """Tokens of what was asked and said, whether that can be used or not."""
+    usage = rest.get("usage")
+    asking = "\n".join(m["content"] for m in question.messages)
+    return {
+        "tokens_in": _tokens(usage, "prompt_tokens", asking),
+        "tokens_out": _tokens(usage, "completion_tokens", said),
+    }
 
 
 def _tokens(usage: object, name: str, said: str) -> int:
