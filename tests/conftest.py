@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import threading
@@ -11,10 +12,13 @@ from itertools import count
 
 import pytest
 from sqlalchemy import column, create_engine, delete, insert, inspect, make_url, table, text
+from structlog._base import BoundLoggerBase
 
 from perdure.policy import PRESETS
 from perdure.store import migrations
 from perdure.store.database import SqlDatabase
+from perdure.store.items import SqlItems
+from perdure.store.messages import SqlMessages
 from perdure.store.schema import metadata, words
 
 STRICT = os.environ.get("PERDURE_TEST_STRICT") == "1"
@@ -99,6 +103,77 @@ def _tables_made_once(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(migrations, "_run", run)
         yield by_revisions
+
+
+class Heard:
+    """What was stored and what was logged, by whatever logger, since the last look."""
+
+    def __init__(self):
+        self.lines = []
+        self.stored = set()
+        self.before = set()  # of the test before, of which a thread may still speak
+
+    def keeps(self, said):
+        """Short words stand in every log; they prove nothing."""
+        if len(said) >= (_LONG_HAN if any(sign >= "\u3400" for sign in said) else _LONG):
+            self.stored.add(said)
+
+    def leaks(self):
+        """Stored texts that a log repeats."""
+        log = "\n".join(self.lines)
+        found = [said for said in self.stored | self.before if said in log] if log else []
+        self.before, self.stored = self.stored, set()
+        self.lines.clear()
+        return found
+
+
+_LONG, _LONG_HAN = 12, 5  # signs
+_plain = logging.Formatter()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _listens():
+    """Hears every record of every logger, and every memory and message as it is stored."""
+    heard = Heard()
+    handle, proxied = logging.Logger.handle, BoundLoggerBase._proxy_to_logger
+    added, put, said = SqlItems.add, SqlItems.put, SqlMessages.add
+
+    def handling(self, record):
+        heard.lines.append(f"{_plain.format(record)} {record.args!r}")
+        return handle(self, record)
+
+    def proxying(self, method_name, event=None, **about):
+        heard.lines.append(f"{event} {about!r} {self._context!r}")
+        return proxied(self, method_name, event, **about)
+
+    def adding(self, item):
+        heard.keeps(item.content)
+        return added(self, item)
+
+    def putting(self, item, **how):
+        heard.keeps(item.content)
+        return put(self, item, **how)
+
+    def saying(self, scope, conversation, messages, *rest, **more):
+        for message in messages:
+            heard.keeps(message.content)
+        return said(self, scope, conversation, messages, *rest, **more)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(logging.Logger, "handle", handling)
+        patched.setattr(BoundLoggerBase, "_proxy_to_logger", proxying)
+        patched.setattr(SqlItems, "add", adding)
+        patched.setattr(SqlItems, "put", putting)
+        patched.setattr(SqlMessages, "add", saying)
+        yield heard
+
+
+@pytest.fixture(autouse=True)
+def heard(_listens):
+    """No log repeats what a test stored. A test that wants to be heard asks for this."""
+    yield _listens
+    leaks = _listens.leaks()
+    assert leaks == [], "a log repeats what was stored"
 
 
 class Server:

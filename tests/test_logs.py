@@ -6,6 +6,7 @@ import json
 import logging
 
 import pytest
+import structlog
 
 from perdure import Memory, Message, Scope
 from perdure.errors import PerdureError, Rejected
@@ -121,3 +122,23 @@ def test_client_libraries_write_no_line_about_a_call(hushed, tmp_path, log, monk
         assert server.chats
     spoke = {name.partition(".")[0] for name in log.names} & set(clients)
     assert spoke == (set() if hushed else set(clients))
+
+
+@pytest.mark.spec("9")
+@pytest.mark.parametrize("said", ["Owns a quilladrone", "我不吃灰菜蕨"])
+def test_the_whole_suite_is_heard(tmp_path, heard, said):
+    """Whatever logger repeats what is stored fails its test; this one proves that it can."""
+    settings = load({"PERDURE_EMBEDDER": "none"})
+    with Memory.open(tmp_path / "perdure.db", settings=settings, workers=False) as memory:
+        item = memory.items.add(ann, said)
+        memory.capture(ann, "c", [Message("user", f"{said}, and more")])
+        speakers = [
+            lambda words: logging.getLogger("perdure.jobs").warning("kept %s", words),
+            lambda words: logging.getLogger("elsewhere").error("kept", extra={}, exc_info=words),
+            lambda words: structlog.get_logger("perdure.serve").warning("kept", words=words),
+        ]
+        assert heard.leaks() == []
+        for speak, words in zip(speakers, (said, ValueError(said), said), strict=True):
+            memory.items.edit(ann, item.id, title="Again")
+            speak(words)
+            assert heard.leaks() == [said]
