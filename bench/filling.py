@@ -32,7 +32,8 @@ from perdure.ports import Corpus
 from perdure.store.columns import line
 from perdure.store.database import SqlDatabase, SqlTransaction
 from perdure.store.fulltext import _sign, _token
-from perdure.store.schema import memories, metadata, texts, users, vectors, words
+from perdure.store.lists import words
+from perdure.store.schema import memories, metadata, texts, users, vectors
 from perdure.text import terms
 from perdure.types import MAX_USER, MemoryItem, Scope
 

@@ -18,8 +18,9 @@ from perdure.policy import PRESETS
 from perdure.store import migrations
 from perdure.store.database import SqlDatabase
 from perdure.store.items import SqlItems
+from perdure.store.lists import words
 from perdure.store.messages import SqlMessages
-from perdure.store.schema import metadata, words
+from perdure.store.schema import metadata
 
 STRICT = os.environ.get("PERDURE_TEST_STRICT") == "1"
 SERVERS = {

@@ -324,7 +324,7 @@ def test_whoever_only_holds_a_user_leaves_no_row_of_them(homes):
 
     assert memory.erase(ann).removed["users"] == 1
     assert users(database) == []
-    memory.parts.uses.note(ann, ["gone"])
+    memory.parts.uses.note(ann, "t", ["gone"])
     memory.parts.uses.write()
     assert memory.erase(ann).removed["users"] == 0
     assert users(database) == []

@@ -75,10 +75,10 @@ def test_whoever_changes_rows_of_an_owner_names_the_owner():
     """Units of work of one owner follow one another only if they say whose they are."""
     unnamed = {named(file) for file in SOURCES if begins_for_nobody(file)}
     assert {name for name in unnamed if "/store/" not in name and "/testing/" not in name} == {
-        "src/perdure/cli/jobs.py", "src/perdure/control/audit.py", "src/perdure/control/keys.py",
-        "src/perdure/control/runtime.py", "src/perdure/events/outbox.py",
-        "src/perdure/jobs/upkeep.py", "src/perdure/jobs/worker.py",
-        "src/perdure/serve/admin.py", "src/perdure/serve/health.py",
+        "src/perdure/control/audit.py", "src/perdure/control/keys.py",
+        "src/perdure/control/queue.py", "src/perdure/control/runtime.py",
+        "src/perdure/events/outbox.py", "src/perdure/jobs/upkeep.py",
+        "src/perdure/jobs/worker.py", "src/perdure/serve/health.py",
         "src/perdure/serve/once.py", "src/perdure/vectors/handover.py",
         "src/perdure/vectors/reconcile.py",
     }  # fmt: skip

@@ -103,9 +103,9 @@ class AsyncMemory:
         """As `Memory.feedback`."""
         return await _hop(self._memory.feedback, scope, trace, item, verdict, **how)
 
-    async def consolidate(self, scope: Scope, *, dry_run: bool = False) -> Consolidation:
+    async def consolidate(self, scope: Scope, **how: Any) -> Consolidation:
         """As `Memory.consolidate`."""
-        return await _hop(self._memory.consolidate, scope, dry_run=dry_run)
+        return await _hop(self._memory.consolidate, scope, **how)
 
     async def undo(self, scope: Scope, run: str) -> Undone:
         """As `Memory.undo`."""

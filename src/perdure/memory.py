@@ -27,6 +27,7 @@ from perdure.policy import Policy
 from perdure.ports import Also, Joining, Transaction
 from perdure.settings import Settings
 from perdure.types import (
+    MAX_USER,
     Answer,
     Consolidation,
     ConversationKind,
@@ -42,6 +43,7 @@ from perdure.types import (
     Turn,
     Undone,
     Verdict,
+    identifier,
     meant,
     one_of,
     sought,
@@ -218,12 +220,20 @@ class Memory:
 
         if connection is not None:
             with self._joining.joined(connection, parts.notify, scope) as tx:
-                return keep(tx)
+                taken = keep(tx)
+            self._count(taken)
+            return taken
         with span("memory capture"):
             taken = parts.database.run(keep, scope)
+        self._count(taken)
         if not taken.state.final:
             parts.notify()
         return taken
+
+    def _count(self, taken: Receipt) -> None:
+        reason = "" if taken.reason is None else taken.reason.value
+        meter = self._parts.meter.within(taken.scope.namespace)
+        meter.count("captures", state=taken.state.value, reason=reason)
 
     @property
     def engine(self) -> Any:
@@ -308,8 +318,8 @@ class Memory:
                 as_of=as_of, explain=explain,
                 newer=None if fresh else lambda: parts.policy_of(namespace),
             )  # fmt: skip
-        if as_of is None:
-            parts.uses.note(scope, [kept.item.id for kept in answer.kept])
+        said = [kept.item.id for kept in answer.kept]
+        parts.uses.note(scope, answer.trace, said, counts=as_of is None)
         return answer
 
     def search(
@@ -370,18 +380,23 @@ class Memory:
 
         Raises:
             Rejected: the verdict or the text cannot be meant; the error names the field.
-            NotFound: this user has no such memory.
+            NotFound: this user has no such memory, or no answer of that trace said it. The newest
+                answers of each user are known (``item.judged_answers``), in other processes a
+                second later.
         """
         return self._parts.verdicts.give(scope, trace, item, verdict, text)
 
     # ── tidying up ───────────────────────────────────────────────────────────────────────────────
 
-    def consolidate(self, scope: Scope, *, dry_run: bool = False) -> Consolidation:
+    def consolidate(
+        self, scope: Scope, *, dry_run: bool = False, by: str | None = None
+    ) -> Consolidation:
         """Merge and drop machine-written memories that say the same; it also happens by itself.
 
         Args:
             scope: whose memories; a binding leaves only what is bound to it.
             dry_run: change nothing, and tell what would be done.
+            by: who asked for it, as the audit keeps it.
 
         Returns:
             What was merged, dropped and spared, with the run's id for `undo`.
@@ -390,7 +405,7 @@ class Memory:
             Misconfigured: there is no model.
             DatabaseUnavailable: the database does not answer.
         """
-        done = self._parts.consolidator.run(meant(scope), dry_run=dry_run)
+        done = self._parts.consolidator.run(meant(scope), dry_run=dry_run, by=by)
         self._parts.notify()
         return done
 
@@ -445,7 +460,12 @@ class Memory:
         return export_lines(self._parts.database, meant(scope))
 
     def import_lines(
-        self, scope: Scope, lines: Iterable[Mapping[str, Any]], *, dry_run: bool = False
+        self,
+        scope: Scope,
+        lines: Iterable[Mapping[str, Any]],
+        *,
+        dry_run: bool = False,
+        by: str = "user",
     ) -> Iterator[Imported]:
         """Take lines in, one report a line: conversations are captured, memories restored.
 
@@ -455,6 +475,7 @@ class Memory:
             scope: whose they are; messages that name no place were said where it says.
             lines: as `export` gives them, or messages of another source.
             dry_run: change nothing, and report what would become of each line.
+            by: who hands them in, as the audit keeps it beside a history that comes with them.
 
         Raises:
             Rejected: a line cannot be meant; the error names line and field.
@@ -467,6 +488,7 @@ class Memory:
             capture=self.capture,
             clock=parts.clock,
             began=parts.clock(),
+            by=identifier(by, "by", MAX_USER),
             dry_run=dry_run,
         )
         return importer.take(scope, lines)

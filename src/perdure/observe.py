@@ -42,6 +42,7 @@ METRICS: Mapping[str, Metric] = {
     one.name: one
     for one in (
         Metric("jobs", "Tries of jobs that ended, by how", ("type", "outcome")),
+        Metric("captures", "Turns handed in, by what the receipt said", ("state", "reason")),
         Metric("recalls", "Answers, by whether they said anything", ("hit",)),
         Metric("recall_seconds", "Time of an answer, which a reply waits for", (), "seconds"),
         Metric("recall_kept", "Memories that answers said"),
@@ -241,6 +242,12 @@ def _share(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
+def _judged(meter: Meter, verdict: str) -> float | None:
+    """Of the memories that were said, those with a verdict; which may be of an earlier process."""
+    share = _share(meter.read("memory_feedback", verdict=verdict), meter.read("recall_kept"))
+    return None if share is None else min(1.0, share)
+
+
 def _ended(meter: Meter, *outcomes: str) -> float:
     return sum(meter.read("jobs", outcome=outcome) for outcome in outcomes)
 
@@ -275,9 +282,9 @@ RATES: Mapping[str, Rate] = {
         lambda m: _share(_ended(m, "retry"), _ended(m, "success", "retry", "dead")),
     ),
     "memory_retrieval_hit_rate": Rate(
-        "Of the answers, those that said anything",
-        _ratio(_inc("recalls", hit="true"), _inc("recalls")),
-        lambda m: _share(m.read("recalls", hit="true"), m.read("recalls")),
+        "Of the verdicts of users on memories that were said, those that call one useful",
+        _ratio(_inc("memory_feedback", verdict="useful"), _inc("memory_feedback")),
+        lambda m: _share(m.read("memory_feedback", verdict="useful"), m.read("memory_feedback")),
     ),
     "memory_injection_count_avg": Rate(
         "Memories in an answer, on average",
@@ -287,12 +294,12 @@ RATES: Mapping[str, Rate] = {
     "memory_wrong_mention_rate": Rate(
         "Of the memories that were said, those that users said did not belong there",
         _ratio(_inc("memory_feedback", verdict="wrong_mention"), _inc("recall_kept")),
-        lambda m: _share(m.read("memory_feedback", verdict="wrong_mention"), m.read("recall_kept")),
+        lambda m: _judged(m, "wrong_mention"),
     ),
     "memory_user_correction_rate": Rate(
         "Of the memories that were said, those that users corrected",
         _ratio(_inc("memory_feedback", verdict="correction"), _inc("recall_kept")),
-        lambda m: _share(m.read("memory_feedback", verdict="correction"), m.read("recall_kept")),
+        lambda m: _judged(m, "correction"),
     ),
     "chat_p95_latency_delta_with_memory": Rate(
         "Seconds that memory adds to a reply, at the 95th percentile: those of an answer",

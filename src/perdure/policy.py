@@ -39,6 +39,7 @@ class ItemPolicy(Group):
     corrected_importance: float = 1.0  # of what its user corrected, so that it comes first
     vector_wait_s: float = 2.0  # a person's hand waits so long for the embedder, then a job does it
     origin_messages: int = 50  # source messages remembered of one memory; the latest
+    judged_answers: int = 1_000  # of a user, whose memories can be judged; the newest
 
     def project(self, key: str | None) -> str | None:
         """The project that a key names; None where it is empty or only a channel's."""
@@ -573,7 +574,12 @@ TEAM = Policy(
 DESKTOP = Policy(
     preset="desktop",
     item=ItemPolicy(
-        content_chars=200, normalisation="exact", soft_delete=False, scrub_after_s=0, expires=False
+        content_chars=200,
+        normalisation="exact",
+        soft_delete=False,
+        scrub_after_s=0,
+        expires=False,
+        judged_answers=100,  # each names every memory, and the state is written whole
     ),
     capture=CapturePolicy(episodes=False),
     learn=LearnPolicy(

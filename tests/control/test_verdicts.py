@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from dataclasses import fields
 from datetime import timedelta
 
 import pytest
 
 from perdure import AsyncMemory, Message, Scope
+from perdure.control.uses import Uses
+from perdure.control.verdicts import Verdicts
 from perdure.errors import ContentTooLong, LimitReached, ModelUnavailable, NotFound, Rejected
 from perdure.ports import Corpus
 from perdure.testing.fakes import WordEmbedder
@@ -25,7 +29,14 @@ def learnt(home, said="I live in Trondheim."):
     return item
 
 
+def said(home, item, *traces):
+    """Answers with these traces said the memory."""
+    for trace in traces:
+        home.parts.uses.note(ann, trace, [item.id], counts=False)
+
+
 def corrected(home, item, text, trace="answer-1"):
+    said(home, item, trace)
     return home.memory.feedback(ann, trace, item.id, "correction", text=text)
 
 
@@ -34,14 +45,15 @@ def test_a_verdict_is_kept_and_counted_once_and_changes_nothing_else(home):
     """C 10.1: the hit rate and the wrong mention rate are made of these."""
     home = home()
     item = learnt(home)
+    said(home, item, "answer-1", "answer-2")
     for _ in range(2):
         assert home.memory.feedback(ann, "answer-1", item.id, "useful").id == item.id
     home.memory.feedback(ann, "answer-1", item.id, Verdict.WRONG_MENTION)
     home.memory.feedback(ann, "answer-2", item.id, "useful")
 
     with home.parts.database.read() as tx:
-        said = [(one.trace, one.verdict) for one in tx.feedback.of(ann, item.id)]
-    assert said == [
+        given = [(one.trace, one.verdict) for one in tx.feedback.of(ann, item.id)]
+    assert given == [
         ("answer-1", "useful"), ("answer-1", "wrong_mention"), ("answer-2", "useful"),
     ]  # fmt: skip
     read = home.parts.meter.read
@@ -72,12 +84,12 @@ def test_a_correction_replaces_what_was_believed_and_keeps_the_history(home):
 @pytest.mark.spec("3.4")
 def test_older_material_cannot_bring_back_what_was_corrected_and_news_can(home):
     home = home()
-    said = {"at": home.now, "id": "m1"}
-    home.says("I live in Trondheim.", **said)
+    when = {"at": home.now, "id": "m1"}
+    home.says("I live in Trondheim.", **when)
     (item,) = home.items.list(ann)
     corrected(home, item, "Lives in Bergen")
 
-    home.memory.capture(ann, "chat-2", [Message("user", "I live in Trondheim.", **said)])
+    home.memory.capture(ann, "chat-2", [Message("user", "I live in Trondheim.", **when)])
     home.work()
     assert home.contents() == ["Lives in Bergen"]
 
@@ -230,6 +242,7 @@ def test_a_correction_that_cannot_be_embedded_now_is_not_found_by_what_was_wrong
 def test_what_cannot_be_meant_is_refused_by_name_and_leaves_nothing(home, given, error, field):
     home = home()
     item = learnt(home)
+    said(home, item, "t")
     call = {"scope": ann, "trace": "t", "item": item.id, "verdict": "useful", **given}
     with pytest.raises(error) as refused:
         home.memory.feedback(**call)
@@ -252,9 +265,74 @@ def test_a_deleted_memory_takes_no_verdict(home):
 def test_the_asyncio_door_has_the_same_verb(home):
     home = home()
     item = learnt(home)
+    said(home, item, "t")
 
     async def correct():
         memory = AsyncMemory(home.memory)
         return await memory.feedback(ann, "t", item.id, "correction", text="住在卑尔根")
 
     assert asyncio.run(correct()).content == "住在卑尔根"
+
+
+@pytest.mark.spec("6", "10")
+def test_only_what_an_answer_said_to_its_user_is_judged(home):
+    """Verdicts on made-up traces would make the rates say anything."""
+    home = home()
+    item, other = learnt(home), home.items.add(ann, "不吃香菜")
+    answer = home.memory.recall(ann, "Where do I live?")
+    then = home.memory.recall(ann, "Where do I live?", as_of=home.now)
+    assert item.id in {kept.item.id for kept in answer.kept}
+    home.parts.uses.note(bo, "of-bo", [item.id])
+    home.parts.uses.note(ann, "without", [other.id])
+
+    for trace in ("made-up", "of-bo", "without"):
+        for verdict, text in (("wrong_mention", None), ("correction", "Lives in Bergen")):
+            with pytest.raises(NotFound) as refused:
+                home.memory.feedback(ann, trace, item.id, verdict, text=text)
+            assert refused.value.field == "trace"
+    assert home.parts.meter.read("memory_feedback") == 0
+    assert item.content in home.contents()
+    for one in (answer, then):
+        assert home.memory.feedback(ann, one.trace, item.id, "useful").id == item.id
+    assert home.memory.metrics.summary()["memory_retrieval_hit_rate"] == 1.0
+    home.memory.feedback(ann, answer.trace, item.id, "wrong_mention")
+    assert home.memory.metrics.summary()["memory_retrieval_hit_rate"] == pytest.approx(2 / 3)
+
+
+@pytest.mark.spec("6")
+def test_the_newest_answers_of_each_user_can_be_judged_also_after_a_restart(home):
+    home = home(PERDURE_POLICY__ITEM__JUDGED_ANSWERS="2")
+    item = learnt(home)
+    answers = [home.memory.recall(ann, "Where do I live?") for _ in range(3)]
+    home.parts.uses.write()
+    again = Verdicts(
+        **{f.name: getattr(home.parts.verdicts, f.name) for f in fields(Verdicts)}
+        | {"uses": Uses(home.parts.database, home.parts.policy_of, home.clock)}
+    )
+    with pytest.raises(NotFound):
+        again.give(ann, answers[0].trace, item.id, "useful")
+    for one in answers[1:]:
+        assert again.give(ann, one.trace, item.id, "useful").id == item.id
+
+
+@pytest.mark.spec("4.11", "9")
+def test_what_was_noted_before_an_erasure_is_not_written_after_it(home):
+    home = home()
+    item = learnt(home)
+    home.memory.recall(ann, "Where do I live?")
+    home.memory.erase(ann)
+    home.parts.uses.write()
+    assert home.memory.erasure(ann).clean
+    assert home.held(item.id) == [0]
+
+
+@pytest.mark.spec("4.11")
+def test_uses_are_written_a_little_later_where_no_worker_runs(home):
+    """As in a service beside which another process works."""
+    home = home()
+    item = learnt(home)
+    home.memory.recall(ann, "Where do I live?")
+    until = time.monotonic() + 20
+    while not home.items.get(ann, item.id).use_count and time.monotonic() < until:
+        time.sleep(0.02)
+    assert home.items.get(ann, item.id).use_count == 1

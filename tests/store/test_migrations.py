@@ -21,7 +21,8 @@ from perdure.ports import Due, ItemFilter
 from perdure.store import migrations
 from perdure.store.columns import moment
 from perdure.store.database import SqlDatabase, migrate
-from perdure.store.schema import metadata, words
+from perdure.store.lists import words
+from perdure.store.schema import metadata
 from perdure.testing.samples import ANN, BO, NOW, contents, memory, promise
 from perdure.text import fingerprint
 from perdure.types import EVENTS, Message, Preferences, Role, Scope
@@ -338,6 +339,30 @@ def test_the_eighth_revision_lists_what_was_there_newest_first(empty_url, connec
     assert migrate(empty_url)
     with connected(empty_url) as new:
         assert "ix_perdure_memories_listed" in indexes(new)
+
+
+@pytest.mark.case("OPS-05")
+@pytest.mark.spec("9")
+def test_the_ninth_revision_keeps_every_entry_and_lets_answers_be_judged(empty_url, connected):
+    """From 0008: an entry moved no field and happened here; no answer is known yet."""
+    upgraded(empty_url, "0008")
+    with connected(empty_url) as old:
+        put(
+            old, "perdure_audit_log", namespace="default", user_id="小林", entry_id="e1",
+            item_id="i1", operation="update", actor="user", reason="r", before="茶", after="x",
+            at=5,
+        )  # fmt: skip
+
+    assert migrate(empty_url)
+
+    database, lin = SqlDatabase.open(empty_url, clock=lambda: NOW), Scope(user="小林")
+    with database.begin() as tx:
+        [entry] = tx.audit.of(lin, "i1")
+        assert (entry.before, entry.moved, entry.imported_by) == ("茶", {}, None)
+        assert tx.feedback.said(lin, "t") == frozenset()
+        tx.feedback.answered(lin, {"t": ["i1"]}, NOW, 9)
+        assert tx.feedback.said(lin, "t") == {"i1"}
+    database.close()
 
 
 def test_there_is_one_newest_revision_and_the_code_names_it():

@@ -48,6 +48,10 @@ Project = Annotated[
 ]
 
 
+BY = "command line"
+"""Who does what a command does, as the audit keeps it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
     """The options that stand for every command."""

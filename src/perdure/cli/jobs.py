@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from perdure.cli import say
-from perdure.cli.given import Json, given
+from perdure.cli.given import BY, Json, given
 from perdure.errors import NotFound, retold
 from perdure.types import Job, JobState
 
@@ -63,8 +63,7 @@ def retry(context: typer.Context, ids: Ids, *, json: Json = False) -> None:
     - `perdure jobs retry 41 42`
     """
     with given(context).open() as memory:
-        at = memory.parts.clock()
-        count = memory.parts.database.run(lambda tx: tx.jobs.retry(ids, at))
+        count = memory.parts.queue.retry(ids, by=BY)
     if json:
         say.as_json({"retried": count})
     else:
@@ -81,7 +80,7 @@ def drop(context: typer.Context, ids: Ids, *, json: Json = False) -> None:
     - `perdure jobs drop 41`
     """
     with given(context).open() as memory:
-        count = memory.parts.database.run(lambda tx: tx.jobs.drop(ids))
+        count = memory.parts.queue.drop(ids, by=BY)
     if json:
         say.as_json({"dropped": count})
     else:

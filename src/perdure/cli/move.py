@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from perdure.cli import say
-from perdure.cli.given import Json, User, given, whole
+from perdure.cli.given import BY, Json, User, given, whole
 from perdure.cli.names import OUTCOMES
 from perdure.control.json_lines import parsed, split
 from perdure.details import foreign
@@ -67,7 +67,7 @@ def take_in(
         if wait and not dry_run:
             memory.start()
         reading = bar.add_task(say.told("Reading"), total=len(raw))
-        for report in memory.import_lines(scope, parsed(raw), dry_run=dry_run):
+        for report in memory.import_lines(scope, parsed(raw), dry_run=dry_run, by=BY):
             counts[report.outcome] += 1
             if report.receipt is not None:
                 waiting.append(report.receipt)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Final
 
 from perdure.errors import Rejected
@@ -14,6 +15,7 @@ from perdure.types import (
     Actor,
     AuditEntry,
     AuditPage,
+    Moved,
     Operation,
     Scope,
     compared,
@@ -23,6 +25,7 @@ from perdure.types import (
 )
 
 _MOST: Final = 200  # entries of one page
+_ONCE_IN: Final = timedelta(hours=1)  # what is scraped is noted so often
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,17 +75,47 @@ class Audit:
             by: the key or the admin.
             what: the route or the command, never a text of the request.
         """
+        entry = self._look(scope.namespace, by, what, user=scope.user)
+        self.database.run(lambda tx: tx.audit.add([entry]))
+
+    def read(self, namespace: str, by: str, what: str) -> None:
+        """Note that an admin looked at something of the namespace that is of no single user.
+
+        Args:
+            namespace: that it is of.
+            by: the key or the admin.
+            what: jobs, keys, figures and the like.
+        """
+        entry = self._look(namespace, by, what, item=what)
+        self.database.run(lambda tx: tx.audit.add([entry]))
+
+    def watched(self, namespace: str, by: str, what: str) -> None:
+        """The same of what is read again and again: once an hour is enough to tell who does."""
         at = self.clock()
-        entry = AuditEntry(
-            id=new_id(at), item="", namespace=scope.namespace, user=scope.user,
+        which = AuditFilter(user="", item=what, by=by, since=at - _ONCE_IN)
+        with self.database.read() as tx:
+            told = tx.audit.page(namespace, which, 1).entries
+        if not told:
+            self.read(namespace, by, what)
+
+    def _look(
+        self, namespace: str, by: str, what: str, user: str = "", item: str = ""
+    ) -> AuditEntry:
+        at = self.clock()
+        return AuditEntry(
+            id=new_id(at), item=item, namespace=namespace, user=user,
             operation=Operation.READ, actor=Actor.ADMIN, reason=identifier(what, "what", MAX_USER),
             before=None, after=None, at=at, by=identifier(by, "by", MAX_USER),
         )  # fmt: skip
-        self.database.run(lambda tx: tx.audit.add([entry]))
 
 
 def _without_texts(entry: AuditEntry) -> AuditEntry:
-    """The entry without what a memory said; values of the namespace are nobody's memory."""
+    """The entry without what a memory said and was; fields that moved stand there by name alone.
+
+    Values of the namespace are nobody's memory.
+    """
     if entry.operation not in OF_MEMORIES:
         return entry
-    return replace(entry, before=None, after=None, was=None)
+    return replace(
+        entry, before=None, after=None, was=None, moved=dict.fromkeys(entry.moved, Moved())
+    )

@@ -32,6 +32,7 @@ from perdure.types import (
     Scope,
     Status,
     just_after,
+    moved,
     new_id,
 )
 
@@ -147,12 +148,13 @@ def _set_aside(tx: Transaction, scope: Scope, at: datetime) -> int:
     expired = [item for item in tx.items.every(scope, _ACTIVE) if item.expired(at)]
     for old in expired:
         moment = just_after(at, old.updated_at)
-        tx.items.put(replace(old, status=Status.ARCHIVED, updated_at=moment))
-        tx.audit.add([_entry(old, moment)])
+        new = replace(old, status=Status.ARCHIVED, updated_at=moment)
+        tx.items.put(new)
+        tx.audit.add([_entry(old, new, moment)])
     return len(expired)
 
 
-def _entry(old: MemoryItem, at: datetime) -> AuditEntry:
+def _entry(old: MemoryItem, new: MemoryItem, at: datetime) -> AuditEntry:
     return AuditEntry(
         id=new_id(at),
         item=old.id,
@@ -162,8 +164,9 @@ def _entry(old: MemoryItem, at: datetime) -> AuditEntry:
         actor=Actor.SYSTEM,
         reason="expired",
         before=old.content,
-        after=old.content,
+        after=new.content,
         at=at,
+        moved=moved(old, new),
     )
 
 

@@ -14,9 +14,12 @@ from perdure.policy import JobsPolicy
 from perdure.ports import Clock, Corpus, Database, Outside, Transaction, VectorIndex
 from perdure.types import (
     MAX_USER,
+    Actor,
+    AuditEntry,
     Erasure,
     Job,
     JobType,
+    Operation,
     Promise,
     Scope,
     identifier,
@@ -47,6 +50,8 @@ class Eraser:
     policy: JobsPolicy
     clock: Clock
     meter: Meter
+    unsearched: tuple[str, ...] = ()
+    """Places that keep what was said for a time of their own, and cannot be searched."""
 
     def erase(self, scope: Scope, by: str) -> Erasure:
         """Erase all of a user; an erasure that was cut short is brought to its end.
@@ -84,7 +89,7 @@ class Eraser:
             found = self._found(tx, scope)
         if last.done_at is not None:
             self._clear(scope)
-        return replace(last, found=found)
+        return replace(last, found=found, unsearched=self.unsearched)
 
     def __call__(self, job: Job) -> Effect:
         """Remove what is left, in commits of its own; that does no harm if it was done already.
@@ -116,6 +121,7 @@ class Eraser:
             removed=tx.jobs.take_away(scope),
         )  # fmt: skip
         tx.erasures.add(erasure)
+        tx.audit.add([_asked(erasure)])
         tx.jobs.promise(self._promise(erasure, _key(erasure.id)), at)
         return erasure
 
@@ -251,6 +257,15 @@ def _whole(scope: Scope) -> None:
 
 def _owner(erasure: Erasure) -> Scope:
     return Scope(namespace=erasure.namespace, user=erasure.user)
+
+
+def _asked(erasure: Erasure) -> AuditEntry:
+    """That somebody asked for it; it stays, and holds no word of the user."""
+    return AuditEntry(
+        id=new_id(erasure.asked_at), item=erasure.id, namespace=erasure.namespace,
+        user=erasure.user, operation=Operation.ERASE, actor=Actor.USER, reason="by hand",
+        before=None, after=None, at=erasure.asked_at, trace=erasure.id, by=erasure.by,
+    )  # fmt: skip
 
 
 def _key(erasure: str) -> str:

@@ -14,12 +14,12 @@ from perdure.control.lines import (
     preferences_line,
     tombstone_line,
 )
+from perdure.control.preferences import set_by
 from perdure.ports import Database, Transaction
 from perdure.types import (
     OF_MEMORIES,
     Feedback,
     Operation,
-    Preferences,
     Scope,
     Status,
     Tombstone,
@@ -51,16 +51,6 @@ def _switches(database: Database, scope: Scope) -> Iterator[dict[str, Any]]:
         switches = set_by(tx, scope)
     if switches:
         yield preferences_line(switches)
-
-
-def set_by(tx: Transaction, scope: Scope) -> dict[str, bool]:
-    """The switches that the user has set: those that are the same whatever the defaults."""
-    names = tuple(Preferences.__dataclass_fields__)
-    on, off = (
-        tx.users.preferences(scope, Preferences(**dict.fromkeys(names, default)))
-        for default in (True, False)
-    )
-    return {n: getattr(on, n) for n in names if getattr(on, n) == getattr(off, n)}
 
 
 def _messages(database: Database, scope: Scope) -> Iterator[dict[str, Any]]:

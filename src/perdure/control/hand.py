@@ -56,6 +56,7 @@ from perdure.types import (
     content_hash,
     just_after,
     meant,
+    moved,
     new_id,
     sought,
 )
@@ -79,12 +80,30 @@ class Hand:
     """None: nobody pays."""
     also: Also | None = None
     """What else is written in the commit of each change."""
+    by: str | None = None
+    """Whose hand it is, as the audit keeps it: a key, a user, a command."""
+    trace: Trace | None = None
+    """Of the request that it serves."""
 
     def _done(self, tx: Transaction, done: Found) -> Found:
         """What the change came to, as its unit of work ends."""
         if self.also is not None:
             self.also(tx, done)
         return done
+
+    def _entry(
+        self,
+        operation: Operation,
+        old: MemoryItem | None,
+        new: MemoryItem | None,
+        at: datetime,
+        *,
+        reason: str = "by hand",
+        trace: Trace | None = None,
+    ) -> AuditEntry:
+        """The audit entry of what this hand did."""
+        note = entry(operation, old, new, at, reason=reason)
+        return replace(note, by=self.by, trace=trace or self.trace)
 
     def _after(self, old: MemoryItem) -> datetime:
         """Now, and in any case after the row's last change, so that a change is always seen."""
@@ -104,7 +123,12 @@ class Hand:
         return None if vectors is None else np.asarray(vectors[0], dtype=np.float32)
 
     def _delete(
-        self, tx: Transaction, old: MemoryItem, policy: Policy, reason: str = "by hand"
+        self,
+        tx: Transaction,
+        old: MemoryItem,
+        policy: Policy,
+        reason: str = "by hand",
+        trace: Trace | None = None,
     ) -> None:
         """Nothing finds it any more; its text stays for as long as this can be undone."""
         at = self._after(old)
@@ -119,7 +143,8 @@ class Hand:
         tx.fulltext.remove(scope, Corpus.MEMORIES, [old.id])
         if self.index is not None:
             self.index.remove(tx, scope, Corpus.MEMORIES, [old.id])
-        tx.audit.add([replace(entry(Operation.DELETE, old, None, at, reason=reason), was=was)])
+        note = self._entry(Operation.DELETE, old, None, at, reason=reason, trace=trace)
+        tx.audit.add([replace(note, was=was)])
         if policy.item.scrub_after_s == 0:
             scrub(tx, self.index, scope, [old.id])
 
@@ -213,9 +238,8 @@ def entry(
     at: datetime,
     *,
     reason: str = "by hand",
-    trace: Trace | None = None,
 ) -> AuditEntry:
-    """The audit entry of what a person did."""
+    """The audit entry of what a person did, whoever that was."""
     item = new or old
     if item is None:
         raise Rejected(field="item")
@@ -230,7 +254,7 @@ def entry(
         before=old.content if old is not None else None,
         after=new.content if new is not None else None,
         at=at,
-        trace=trace,
+        moved=moved(old, new),
     )
 
 

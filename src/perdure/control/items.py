@@ -13,7 +13,6 @@ from perdure.control.hand import (
     ACTIVE,
     Hand,
     as_shown,
-    entry,
     gone_for_good,
     known,
     reworded,
@@ -24,6 +23,7 @@ from perdure.control.hand import (
 from perdure.errors import Duplicate, NotFound, ProjectKeyRequired, Rejected
 from perdure.ports import ItemFilter, Page, Transaction
 from perdure.types import (
+    OF_MEMORIES,
     AuditEntry,
     Level,
     MemoryItem,
@@ -75,18 +75,21 @@ class Items(Hand):
     def history(self, scope: Scope, item: str) -> History:
         """What happened to one memory, oldest first; also after it was deleted.
 
+        Nothing is told of one that was there before there was an audit of it.
+
         Raises:
             NotFound: this user never had such a memory, or it is bound elsewhere.
         """
         owner = Scope(namespace=meant(scope).namespace, user=scope.user)
         item = sought(item, "id")
         with self.database.read() as tx:
-            here = tx.items.get(scope, [item])
-            elsewhere = tx.items.get(owner, [item]) and not here
+            there = tx.items.get(scope, [item])
+            elsewhere = not there and tx.items.get(owner, [item])
             entries = [] if elsewhere else tx.audit.of(scope, item)
-        if not entries and not here:
+        told = [entry for entry in entries if entry.operation in OF_MEMORIES]
+        if not told and not there:
             raise NotFound(field="id")
-        return entries
+        return told
 
     def projects(self, scope: Scope) -> tuple[str, ...]:
         """Project keys seen so far, sorted; channels that only pose as projects are left out."""
@@ -160,7 +163,7 @@ class Items(Hand):
                 )
             tx.items.unbury(scope, hashed)
             operation = Operation.RESTORE if old else Operation.CREATE
-            self._write(tx, new, old, vector, entry(operation, old, new, new.updated_at))
+            self._write(tx, new, old, vector, self._entry(operation, old, new, new.updated_at))
             return self._done(tx, new)
 
         return self.database.run(write, scope)
@@ -212,7 +215,7 @@ class Items(Hand):
             if old.status is Status.ARCHIVED and old.expired(at) and not new.expired(at):
                 room(tx, scope, policy, at)
                 new = replace(new, status=Status.ACTIVE)
-            self._write(tx, new, old, vector, entry(Operation.UPDATE, old, new, at))
+            self._write(tx, new, old, vector, self._entry(Operation.UPDATE, old, new, at))
             return self._done(tx, new)
 
         return self.database.run(write, scope)
@@ -231,7 +234,7 @@ class Items(Hand):
                 return self._done(tx, old)
             at = self._after(old)
             new = replace(old, status=Status.DISMISSED, updated_at=at)
-            self._write(tx, new, old, None, entry(Operation.DISMISS, old, new, at))
+            self._write(tx, new, old, None, self._entry(Operation.DISMISS, old, new, at))
             return self._done(tx, new)
 
         return self.database.run(write, scope)
@@ -250,7 +253,7 @@ class Items(Hand):
                 return self._done(tx, old)
             at = self._after(old)
             new = replace(old, suspicious=False, updated_at=at)
-            self._write(tx, new, old, None, entry(Operation.ACCEPT, old, new, at))
+            self._write(tx, new, old, None, self._entry(Operation.ACCEPT, old, new, at))
             return self._done(tx, new)
 
         return self.database.run(write, scope)
@@ -283,7 +286,7 @@ class Items(Hand):
             new = replace(
                 old, status=Status.ACTIVE, suspicious=False, expires_at=until, updated_at=at
             )
-            self._write(tx, new, stored, None, entry(Operation.RESTORE, stored, new, at))
+            self._write(tx, new, stored, None, self._entry(Operation.RESTORE, stored, new, at))
             return self._done(tx, new)
 
         return self.database.run(write, scope)

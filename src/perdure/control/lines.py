@@ -17,6 +17,7 @@ from perdure.details import of_value
 from perdure.errors import ProjectKeyRequired, Rejected
 from perdure.policy import ItemPolicy
 from perdure.types import (
+    FIELDS,
     MAX_BINDING,
     MAX_USER,
     OF_MEMORIES,
@@ -25,10 +26,12 @@ from perdure.types import (
     Level,
     MemoryItem,
     Message,
+    Moved,
     Origin,
     Preferences,
     Scope,
     Source,
+    Told,
     Tombstone,
     Utterance,
     VectorStatus,
@@ -66,9 +69,10 @@ class LineType(StrEnum):
 _DERIVED = {"namespace", "user", "content_hash", "normalized_content", "vector_status"}
 """What the reader of a line knows or computes; it is not written."""
 
-_NOT_TOLD = {"namespace", "user", "item", "was"}
+_NOT_TOLD = {"namespace", "user", "item", "was", "imported_by"}
 """The same of a history. The row that a merge took out can be brought back where that happened, for
-as long as that is so; it is no part of the memory that took it in."""
+as long as that is so; it is no part of the memory that took it in. Who hands an entry in is known
+where that happens."""
 
 
 @cache
@@ -109,7 +113,7 @@ def feedback_line(said: Feedback) -> dict[str, Any]:
 def history_line(entry: AuditEntry, *, texts: bool) -> dict[str, Any]:
     """One thing that happened to a memory that is gone, without its words where they are to go."""
     if not texts:
-        entry = replace(entry, before=None, after=None)
+        entry = replace(entry, before=None, after=None, moved={})
     return {"type": LineType.HISTORY.value, "item": entry.item, **_past(entry)}
 
 
@@ -305,9 +309,12 @@ def _entry(scope: Scope, item: str, line: Any) -> AuditEntry:
     if not isinstance(line, Mapping):
         raise Rejected("Expected a JSON object.", field="history")
     owner = {"namespace": scope.namespace, "user": scope.user, "item": item}
-    entry: AuditEntry = _checked(_entries(), {**_timed(line, "at"), **owner, "was": None})
+    nothing = {"was": None, "imported_by": None}
+    entry: AuditEntry = _checked(_entries(), {**_timed(line, "at"), **owner, **nothing})
     if entry.operation not in OF_MEMORIES:
         raise Rejected("Expected what happens to a memory.", field="history.operation")
+    if not entry.moved.keys() <= set(FIELDS):
+        raise Rejected("Expected fields of a memory.", field="history.moved")
     identifier(entry.id, "history.id", MAX_ID)
     return replace(
         entry,
@@ -317,6 +324,10 @@ def _entry(scope: Scope, item: str, line: Any) -> AuditEntry:
         after=None if entry.after is None else text.clean(entry.after),
         trace=optional_identifier(entry.trace, "history.trace", MAX_ID),
         by=optional_identifier(entry.by, "history.by", MAX_USER),
+        moved={
+            name: Moved(_cleaned(one.before), _cleaned(one.after))
+            for name, one in entry.moved.items()
+        },
     )
 
 
@@ -326,6 +337,13 @@ def _timed(line: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
         if line.get(name) is not None and not written(line[name]):
             raise Rejected("Expected a time (ISO 8601).", field=name)
     return line
+
+
+def _cleaned(told: Told) -> Told:
+    """A value of a field as it can be stored."""
+    if isinstance(told, Mapping):
+        return {text.clean(key): text.clean(value) for key, value in told.items()}
+    return text.clean(told) if isinstance(told, str) else told
 
 
 def _checked(words: TypeAdapter[Any], given: Mapping[str, Any]) -> Any:

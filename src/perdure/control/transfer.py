@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from perdure import text
-from perdure.control.export import set_by
 from perdure.control.hand import entry, room, unerased
 from perdure.control.lines import (
     LineType,
@@ -24,10 +23,12 @@ from perdure.control.lines import (
     read_preferences,
     read_tombstone,
 )
+from perdure.control.preferences import prefer, set_by
 from perdure.errors import LimitReached, Rejected
 from perdure.policy import Policy
 from perdure.ports import Clock, Corpus, Database, Transaction
 from perdure.types import (
+    IMPORTED,
     Actor,
     AuditEntry,
     Feedback,
@@ -120,6 +121,8 @@ class Importer:
     clock: Clock
     began: datetime
     """Whose user is erased after that gets nothing more of the file."""
+    by: str = "user"
+    """Who hands it in, as the audit keeps it."""
     dry_run: bool = False
     """Change nothing, and report what would become of each line."""
     _met: set[tuple[str, ...]] = field(default_factory=set)
@@ -313,13 +316,14 @@ class Importer:
         tx.items.add(item)
         tx.fulltext.index(scope, Corpus.MEMORIES, {item.id: text.terms(item.content)})
         later.items.append(item.id)
-        seen = {entry.id for entry in tx.audit.of(scope, item.id)}
-        tx.audit.add([entry for entry in history if entry.id not in seen])
+        seen = {one.id for one in tx.audit.of(scope, item.id)}
+        past = [self._from_elsewhere(one) for one in history if one.id not in seen]
+        tx.audit.add(past or [self._came_in(item)])
         if item.status is wanted.status:
             return "stored"
         at = self.clock()
         note = entry(Operation.ARCHIVE, wanted, item, at, reason="crowded out")
-        tx.audit.add([replace(note, actor=Actor.SYSTEM)])
+        tx.audit.add([replace(note, actor=Actor.SYSTEM, by=self.by)])
         return "set_aside"
 
     def _fitting(self, tx: Transaction, scope: Scope, item: MemoryItem) -> MemoryItem:
@@ -333,6 +337,16 @@ class Importer:
             return replace(item, status=Status.ARCHIVED)
         return item
 
+    def _from_elsewhere(self, past: AuditEntry) -> AuditEntry:
+        """Whatever it says of who did it, it was handed in."""
+        return replace(past, imported_by=self.by)
+
+    def _came_in(self, item: MemoryItem) -> AuditEntry:
+        """The history of a memory that brings none begins here."""
+        return replace(
+            entry(Operation.CREATE, None, item, self.clock(), reason=IMPORTED), by=self.by
+        )
+
     def _entomb(self, scope: Scope, stone: Tombstone, tx: Transaction, _: _Later) -> str:
         """Set a tombstone, unless its statement lives here."""
         lives = tx.items.by_hash(scope, stone.content_hash)
@@ -341,12 +355,12 @@ class Importer:
             return "known"
         return "stored" if tx.items.entomb(scope, stone) else "known"
 
-    def _note(self, scope: Scope, entry: AuditEntry, tx: Transaction, _: _Later) -> str:
+    def _note(self, scope: Scope, past: AuditEntry, tx: Transaction, _: _Later) -> str:
         """Write down what happened to a memory that is gone."""
-        known = any(one.id == entry.id for one in tx.audit.of(scope, entry.item))
-        if known or self._again("history", entry.id):
+        known = any(one.id == past.id for one in tx.audit.of(scope, past.item))
+        if known or self._again("history", past.id):
             return "known"
-        tx.audit.add([entry])
+        tx.audit.add([self._from_elsewhere(past)])
         return "stored"
 
     def _verdict(self, scope: Scope, said: Feedback, tx: Transaction, _: _Later) -> str:
@@ -361,8 +375,7 @@ class Importer:
         """Set the switches that are not set so."""
         if switches.items() <= set_by(tx, scope).items() or self._again("preferences"):
             return "known"
-        tx.users.prefer(scope, **switches)
-        tx.users.changed(scope, Corpus.MEMORIES)
+        prefer(tx, scope, switches, self.clock(), reason=IMPORTED, by=self.by)
         return "stored"
 
     def _again(self, *what: str) -> bool:

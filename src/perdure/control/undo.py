@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from perdure.control.cleanup import past
-from perdure.control.hand import Hand, entry, room
+from perdure.control.hand import Hand, room
 from perdure.errors import NotFound, Rejected
 from perdure.policy import Policy
 from perdure.ports import Corpus, Transaction
@@ -49,7 +49,7 @@ class Undo(Hand):
         at = self.clock()
 
         def write(tx: Transaction) -> Undone:
-            entries = [e for e in tx.audit.every(owner) if e.trace == run and e.was is not None]
+            entries = [e for e in tx.audit.every(owner) if e.trace == run and _brings_back(e)]
             if not entries:
                 raise NotFound(field="run")
             if min(e.at for e in entries) <= past(at, policy.consolidate.undo_s):
@@ -95,7 +95,7 @@ class Undo(Hand):
         if self.index is not None:
             self.index.remove(tx, owner, Corpus.MEMORIES, [row.id])
         moment = just_after(at, row.updated_at)
-        tx.audit.add([entry(Operation.DELETE, row, None, moment, reason="undone")])
+        tx.audit.add([self._entry(Operation.DELETE, row, None, moment, reason="undone")])
 
     def _put_back(
         self, tx: Transaction, row: MemoryItem, policy: Policy, at: datetime
@@ -105,9 +105,14 @@ class Undo(Hand):
         new = replace(
             row, status=Status.ACTIVE, updated_at=moment, vector_status=VectorStatus.PENDING
         )
-        note = entry(Operation.RESTORE, None, new, moment, reason="undone")
+        note = self._entry(Operation.RESTORE, None, new, moment, reason="undone")
         self._write(tx, new, None, None, note)
         return new
+
+
+def _brings_back(entry: AuditEntry) -> bool:
+    """A run took a row out, which is still kept; what a person deleted is restored by itself."""
+    return entry.operation is Operation.MERGE and entry.was is not None
 
 
 def _stands(row: MemoryItem, merged: AuditEntry) -> bool:

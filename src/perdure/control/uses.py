@@ -1,66 +1,113 @@
-"""Which memories were said how often: noted at once, written in the background."""
+"""Which memories answers said: noted at once, and written down a little later."""
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import groupby
 
 from perdure.errors import Unavailable
+from perdure.policy import Policy
 from perdure.ports import Clock, Database, Transaction
-from perdure.types import Scope
+from perdure.types import ItemId, Scope, Trace
 
-_EVERY_S = 1.0  # how often notes are written
-_MOST = 10_000  # notes kept while the database does not answer; more are dropped
+_LATER_S = 1.0  # so long notes are gathered
+_MOST = 10_000  # answers kept while the database does not answer; more are dropped
+
+
+@dataclass(slots=True)
+class _Notes:
+    """What was said to one user since it was last written down."""
+
+    since: datetime
+    answers: dict[Trace, tuple[ItemId, ...]] = field(default_factory=dict)
+    uses: Counter[ItemId] = field(default_factory=Counter)
+
+    def add(self, other: _Notes) -> None:
+        self.since = min(self.since, other.since)
+        self.answers.update(other.answers)
+        self.uses.update(other.uses)
 
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """Counts uses without making a recall wait for a write."""
+    """Knows what answers said without making a recall wait for a write. Share it between threads.
+
+    It counts uses, and keeps of each user what the newest answers said, so that the user can judge
+    it. A process that is killed takes what it noted in the last second along.
+    """
 
     database: Database
+    policy_of: Callable[[str], Policy]
     clock: Clock
-    _noted: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    _notes: dict[Scope, _Notes] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _soon: threading.Event = field(default_factory=threading.Event)
+    """They are written soon."""
 
-    def note(self, scope: Scope, ids: Collection[str]) -> None:
-        """These memories were said just now."""
-        with self._lock:
-            if len(self._noted) < _MOST:
-                self._noted.update((*scope.owner, item) for item in ids)
+    def note(
+        self, scope: Scope, trace: Trace, ids: Collection[ItemId], *, counts: bool = True
+    ) -> None:
+        """An answer said these just now.
 
-    def write(self) -> None:
-        """Write what was noted; what cannot be written now is written next time."""
-        with self._lock:
-            noted = Counter(self._noted)
-            self._noted.clear()
-        if not noted:
+        Args:
+            scope: to whom.
+            trace: of the answer.
+            ids: of memories.
+            counts: that is a use of them; a look at what was believed earlier is none.
+        """
+        if not ids:
             return
         at = self.clock()
-        for owner, items in groupby(sorted(noted.items()), key=lambda one: one[0][:2]):
-            self._write(owner, dict(items), at)
+        said = _Notes(at, {trace: tuple(ids)}, Counter(ids if counts else ()))
+        with self._lock:
+            if sum(len(one.answers) for one in self._notes.values()) >= _MOST:
+                return
+            self._keep(Scope(namespace=scope.namespace, user=scope.user), said)
+            soon = self._soon.is_set()
+            self._soon.set()
+        if not soon:
+            later = threading.Timer(_LATER_S, self.write)
+            later.name, later.daemon = "perdure-uses", True
+            later.start()
 
-    def _write(
-        self, owner: tuple[str, str], noted: Mapping[tuple[str, str, str], int], at: datetime
-    ) -> None:
-        scope = Scope(namespace=owner[0], user=owner[1])
+    def write(self, only: Scope | None = None) -> None:
+        """Write what was noted; what cannot be written now is written with what comes next.
+
+        Args:
+            only: of this user alone, so that it can be judged now; None: of everybody.
+        """
+        with self._lock:
+            if only is None:
+                noted = dict(self._notes)
+                self._notes.clear()
+                self._soon.clear()
+            else:
+                owner = Scope(namespace=only.namespace, user=only.user)
+                own = self._notes.pop(owner, None)
+                noted = {} if own is None else {owner: own}
+        for owner, notes in noted.items():
+            try:
+                self._write(owner, notes, self.clock())
+            except Unavailable:
+                with self._lock:
+                    self._keep(owner, notes)
+
+    def _keep(self, owner: Scope, notes: _Notes) -> None:
+        self._notes.setdefault(owner, _Notes(notes.since)).add(notes)
+
+    def _write(self, owner: Scope, notes: _Notes, at: datetime) -> None:
+        """Nothing is written of a user who was erased since."""
+        keep = self.policy_of(owner.namespace).item.judged_answers
 
         def write(tx: Transaction) -> None:
-            for (_, _, item), times in noted.items():
+            if tx.erasures.since(owner, notes.since):
+                return
+            for item, times in notes.uses.items():
                 for _ in range(times):
-                    tx.items.used(scope, [item], at)
+                    tx.items.used(owner, [item], at)
+            tx.feedback.answered(owner, notes.answers, at, keep)
 
-        try:
-            self.database.run(write, scope)
-        except Unavailable:
-            with self._lock:
-                self._noted.update(noted)
-
-    def run(self, stop: threading.Event) -> None:
-        """Write again and again until told to stop, and once more then."""
-        while not stop.wait(_EVERY_S):
-            self.write()
-        self.write()
+        self.database.run(write, owner)

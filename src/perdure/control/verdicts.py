@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from perdure.control.fields import checked_content
-from perdure.control.hand import Hand, entry, known, reworded, room
-from perdure.errors import Rejected
+from perdure.control.hand import Hand, known, reworded, room
+from perdure.control.uses import Uses
+from perdure.errors import NotFound, Rejected
 from perdure.observe import Meter
 from perdure.policy import Policy
 from perdure.ports import Transaction, Vector
@@ -43,6 +44,8 @@ class Verdicts(Hand):
     """Takes a user's word on a memory. It outranks what was learnt."""
 
     meter: Meter
+    uses: Uses
+    """Knows what answers said."""
 
     def give(
         self,
@@ -64,7 +67,7 @@ class Verdicts(Hand):
         Raises:
             Rejected: there is no such verdict; or a correction has no text, or anything else has.
             ContentTooLong: the corrected statement is longer than a memory may be.
-            NotFound: this user has no such memory.
+            NotFound: this user has no such memory, or no answer of that trace said it.
             LimitReached: the corrected memory was not active, and no further one fits.
         """
         trace = identifier(trace, "trace", _TRACE)
@@ -75,11 +78,15 @@ class Verdicts(Hand):
             raise Rejected("Only a correction has a text.", field="text")
         correction = self._correction(scope, text, trace, policy) if corrects else None
 
+        self.uses.write(scope)  # an answer of a moment ago can be judged
+
         def write(tx: Transaction) -> tuple[MemoryItem, bool]:
             before = None if correction is None else _corrected(tx, scope, item, correction)
             if before is not None:
                 return self._done(tx, before), False
             old = known(tx, scope, item)
+            if old.id not in tx.feedback.said(scope, trace):
+                raise NotFound(field="trace")
             said = Feedback(trace=trace, item=old.id, verdict=verdict, at=self.clock())
             new = tx.feedback.add(scope, said)
             now = old if correction is None else self._correct(tx, old, correction)
@@ -109,7 +116,7 @@ class Verdicts(Hand):
             return self._confirm(tx, old, new, correction)
         same = tx.items.by_hash(old.bound, new.content_hash)
         if same is not None and same.status is not Status.DELETED:
-            self._delete(tx, old, policy, _CORRECTED)
+            self._delete(tx, old, policy, _CORRECTED, correction.trace)
             return self._confirm(tx, same, same, correction)
         if same is not None:
             tx.items.remove(old.bound, [same.id])
@@ -137,7 +144,9 @@ class Verdicts(Hand):
             expires_at=None if old.expired(at) else old.expires_at,
             updated_at=at,
         )
-        note = entry(Operation.UPDATE, old, new, at, reason=_CORRECTED, trace=correction.trace)
+        note = self._entry(
+            Operation.UPDATE, old, new, at, reason=_CORRECTED, trace=correction.trace
+        )
         self._write(tx, new, old, correction.vector, note)
         return new
 

@@ -103,6 +103,7 @@ ZH: Mapping[str, str] = {
     ),
     "There is no such erasure.": "没有这次清除。",
     "Expected what happens to a memory.": "应为对记忆的操作。",
+    "Expected fields of a memory.": "应为记忆的字段。",
     "Type “{word}”, exactly.": "请准确输入“{word}”。",
     # jobs and events
     "The payload lacks it.": "任务数据中缺少此项。",

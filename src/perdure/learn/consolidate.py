@@ -53,6 +53,8 @@ class Run:
     id: str
     group: Group
     policy: Policy
+    by: str | None = None
+    """Who asked for it; None: it happens by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,12 +102,13 @@ class Consolidator:
             return partial(_leave, outcome.gave_up(error, Reason.TOO_LONG))
         return partial(self._effect, run, found)
 
-    def run(self, scope: Scope, *, dry_run: bool) -> Consolidation:
+    def run(self, scope: Scope, *, dry_run: bool, by: str | None = None) -> Consolidation:
         """Tidy up every group of a user now, or only say what that would do.
 
         Args:
             scope: whose memories; a binding leaves only what is bound to it.
             dry_run: change nothing.
+            by: who asked for it, as the audit keeps it.
 
         Raises:
             Misconfigured: there is no model.
@@ -118,7 +121,7 @@ class Consolidator:
         with self.database.read() as tx:
             groups = dict.fromkeys(map(Group.of, tx.items.every(scope, MERGEABLE)))
         for group in groups:
-            run = Run(done.run, group, policy)
+            run = Run(done.run, group, policy, by)
             try:
                 found = self._found(run)
             except (ReplyUnusable, ModelUnavailable, TooLarge) as error:
@@ -180,6 +183,7 @@ class Consolidator:
             index=self.index,
             embeds=self.embeds,
             at=at,
+            by=run.by,
         )
         done = merging.write(found)
         tx.users.consolidate(run.group.owner, run.id, at)

@@ -46,6 +46,8 @@ class Merging:
     index: VectorIndex | None
     embeds: bool
     at: datetime
+    by: str | None
+    """Who asked for it, as the audit keeps it."""
 
     def write(self, found: Operations) -> Operations:
         """Write each operation whose memories are still as they were shown."""
@@ -247,6 +249,7 @@ class Merging:
             at=self.at,
             trace=self.origin.trace,
             was=was,
+            by=self.by,
         )
 
 

@@ -33,6 +33,7 @@ from perdure.types import (
     VectorStatus,
     content_hash,
     just_after,
+    moved,
     new_id,
 )
 
@@ -275,6 +276,7 @@ class Writing:
                     after=new.content,
                     at=self.at,
                     trace=self.plan.origin.trace,
+                    moved=moved(old, new),
                 )
             ]
         )

@@ -95,23 +95,23 @@ def guest(request: Request, memory: Memory, named: str) -> Guest:
 
 
 def _person(request: Request, memory: Door, who: Annotated[Caller, Depends(visitor)]) -> View:
-    return View(request=request, memory=memory, who=who)
+    return View.of(request, memory, who)
 
 
 def _looks(request: Request, memory: Door, who: Looking) -> View:
-    return View(request=request, memory=memory, who=who)
+    return View.of(request, memory, who)
 
 
 def _mends(request: Request, memory: Door, who: Mending) -> View:
-    return View(request=request, memory=memory, who=who)
+    return View.of(request, memory, who)
 
 
 def _sets(request: Request, memory: Door, who: Setting) -> View:
-    return View(request=request, memory=memory, who=who)
+    return View.of(request, memory, who)
 
 
 def _reads(request: Request, memory: Door, who: Reading) -> View:
-    return View(request=request, memory=memory, who=who)
+    return View.of(request, memory, who)
 
 
 Sent = Annotated[Form, Depends(_form)]

@@ -27,7 +27,7 @@ def cleared(view: Person, form: Sent) -> Response:
     """Delete every memory, once the person has typed that they mean it."""
     if form["typed"].strip() != view.say("clear_word"):
         raise Rejected("Type “{word}”, exactly.", word=view.say("clear_word"))
-    view.memory.items.clear(view.scope)
+    view.items.clear(view.scope)
     return view.go("memory")
 
 

@@ -79,7 +79,7 @@ def listed(
 ) -> Response:
     """The page; its list alone while somebody types; further rows alone where more are wanted."""
     looked = Looked.of(level, status, q)
-    page = view.memory.items.list(view.scope, looked.filter(), _PAGE, after)
+    page = view.items.list(view.scope, looked.filter(), _PAGE, after)
     if view.partial and after is not None:
         return view.html("_rows.html", page=page, looked=looked, projects=())
     values = around(view, looked)
@@ -107,7 +107,7 @@ def about(view: View) -> dict[str, Any]:
         "switches": switches(view),
         "limit": limit(view),
         "said": "",
-        "projects": view.memory.items.projects(view.scope),
+        "projects": view.items.projects(view.scope),
         "longest": policy.item.content_chars,
         "draft": {"content": "", "kind": Kind.PREFERENCE.value, "project": ""},
         "added": None,
@@ -128,7 +128,7 @@ def switches(view: View) -> list[tuple[str, bool, str]]:
 def added(view: Person, form: Sent) -> Response:
     """Write a memory by hand. Its row comes, and the form is empty again."""
     project = form["project"].strip() or None
-    item = view.memory.items.add(
+    item = view.items.add(
         view.scope.within(project=project),
         form["content"].strip(),
         level=Level.PROJECT if project else Level.USER,
@@ -149,7 +149,7 @@ def switched(view: Person, form: Sent) -> Response:
     name = form["name"]
     if name not in SWITCHES:
         raise Rejected(field="name")
-    view.memory.preferences.set(view.scope, **{name: form["on"] == "on"})
+    view.signed.on(view.memory.preferences).set(view.scope, **{name: form["on"] == "on"})
     if not view.partial:
         return view.go("memory")
     return view.html("_switches.html", switches=switches(view))
@@ -188,7 +188,7 @@ def change(view: View, ident: str, what: str, shown: str) -> MemoryItem | None:
         Rejected: there is no such thing to do.
         Stale: it was changed since it was shown.
     """
-    items, at = view.memory.items, seen(shown)
+    items, at = view.items, seen(shown)
     if what == "delete":
         items.delete(view.scope, ident, shown=at)
         return None

@@ -23,7 +23,7 @@ _SAID = 20  # messages that are shown where a memory names none of them
 @routes.get("/memory/{item_id}")
 def row(view: Person, item_id: str) -> Response:
     """Its row as it is now; by itself, a page with where it is from and what happened to it."""
-    item = view.memory.items.get(view.scope, item_id)
+    item = view.items.get(view.scope, item_id)
     if view.partial:
         return view.html("_row.html", item=item, focus="edit")
     return view.html("one.html", item=item, said=said(view, item), history=_history(view, item))
@@ -32,21 +32,21 @@ def row(view: Person, item_id: str) -> Response:
 @routes.get("/memory/{item_id}/edit")
 def editing(view: Person, item_id: str) -> Response:
     """The row as a form."""
-    item = view.memory.items.get(view.scope, item_id)
+    item = view.items.get(view.scope, item_id)
     return _form(view, item, item.content, item.kind)
 
 
 @routes.get("/memory/{item_id}/origin")
 def origin(view: Person, item_id: str) -> Response:
     """The sentences that it was learnt from, as far as they are kept, and its history."""
-    item = view.memory.items.get(view.scope, item_id)
+    item = view.items.get(view.scope, item_id)
     return view.html("_origin.html", item=item, said=said(view, item), history=_history(view, item))
 
 
 @routes.post("/memory/{item_id}/edit")
 def edited(view: Person, item_id: str, form: Sent) -> Response:
     """Save what was written. If the memory was changed meanwhile, both texts are there to see."""
-    items, content = view.memory.items, form["content"].strip()
+    items, content = view.items, form["content"].strip()
     try:
         kind = one_of(Kind, form["kind"], "kind")
         item = items.edit(
@@ -80,7 +80,7 @@ def done(view: Person, item_id: str, form: Sent) -> Response:
     except Stale:
         if not view.partial:
             raise
-        now = view.memory.items.get(view.scope, item_id)
+        now = view.items.get(view.scope, item_id)
         return view.html(
             "_row.html", status_of(Stale), item=now, focus="", wrong=view.say("changed_meanwhile")
         )
@@ -106,7 +106,7 @@ def said(view: View, item: MemoryItem) -> list[Utterance]:
 
 
 def _history(view: View, item: MemoryItem) -> list[AuditEntry]:
-    return view.memory.items.history(view.scope, item.id)
+    return view.items.history(view.scope, item.id)
 
 
 def _form(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from perdure import text
+from perdure.control.items import Items
 from perdure.errors import Forbidden, PerdureError, Rejected, Unauthenticated, Unavailable
 from perdure.memory import Memory
 from perdure.pages.charts import amount, seconds
@@ -27,7 +28,8 @@ from perdure.serve.app import noted, status_of
 from perdure.serve.auth import Caller
 from perdure.serve.frames import PATH, Frames
 from perdure.serve.problems import language, outside, wait
-from perdure.types import Scope
+from perdure.serve.signed import Signature
+from perdure.types import Scope, Told
 
 PREFIX = "/pages"
 HOME = "pages/memory"
@@ -68,6 +70,23 @@ def day(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%d")
 
 
+def told_of(tongue: text.Language, name: str, value: Told) -> str:
+    """A field of a memory as a person reads it."""
+    match value:
+        case None | "":
+            return "–"
+        case bool():
+            return "✓" if value else "–"
+        case str() if name == "kind":
+            return say(tongue, f"kind_{value}")
+        case str() if name == "expires_at":
+            return value.partition("T")[0]
+        case Mapping():
+            return ", ".join(f"{key}: {held}" for key, held in value.items()) or "–"
+        case _:
+            return str(value)
+
+
 _templates = Environment(
     loader=PackageLoader("perdure.pages"),
     autoescape=True,
@@ -88,6 +107,17 @@ class View:
     request: Request
     memory: Memory
     who: Caller
+    signed: Signature
+
+    @classmethod
+    def of(cls, request: Request, memory: Memory, who: Caller) -> View:
+        """What somebody may see."""
+        return cls(request=request, memory=memory, who=who, signed=Signature.of(memory, who))
+
+    @property
+    def items(self) -> Items:
+        """The memories, under the hand of whoever looks."""
+        return self.signed.on(self.memory.items)
 
     @property
     def user(self) -> str:
@@ -144,6 +174,7 @@ def rendered(request: Request, template: str, code: int, /, **values: Any) -> HT
             "path": request.url.path,
             "tongue": tongue,
             "t": lambda key, **more: say(tongue, key, **more),
+            "told": lambda name, value: told_of(tongue, name, value),
             **values,
         }
     )

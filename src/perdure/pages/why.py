@@ -21,7 +21,7 @@ routes = APIRouter(route_class=PageRoute)
 @routes.get("/why")
 def asked(view: Person) -> Response:
     """The page before anything was asked."""
-    projects = view.memory.items.projects(view.scope)
+    projects = view.items.projects(view.scope)
     return view.html("why.html", query="", project="", projects=projects, answer=None)
 
 
@@ -34,7 +34,7 @@ def explained(view: Person, form: Sent) -> Response:
         values |= told(view, answer_to(view, query, project or None))
     if view.partial:
         return view.html("_why.html", **values)
-    return view.html("why.html", projects=view.memory.items.projects(view.scope), **values)
+    return view.html("why.html", projects=view.items.projects(view.scope), **values)
 
 
 def answer_to(view: View, query: str, project: str | None) -> Answer:

@@ -239,6 +239,10 @@ WORDS: Mapping[str, tuple[str, str]] = {
         "Nothing of {user} is stored any more.",
         "系统中不再保存 {user} 的任何内容。",
     ),
+    "erased_but": (
+        "Messages on their way to be learnt from are kept for a while longer by the message bus.",
+        "待学习的消息会在消息总线中再保留一段时间。",
+    ),
     # why
     "why_says": (
         "Type a message as you would to the assistant, and see which memories would go with it.",

@@ -27,8 +27,9 @@ class AuditFilter:
     """Whose memories; "" are the values of the namespace itself."""
     item: str | None = None
     by: str | None = None
-    """Which person or key did it."""
+    """Which person or key did it, or handed it in from elsewhere."""
     actors: Collection[Actor] | None = None
+    """What was handed in from elsewhere is nobody's of these: what it says of them is a file's."""
     operations: Collection[Operation] | None = None
     since: datetime | None = None
     until: datetime | None = None

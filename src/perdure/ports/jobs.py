@@ -76,12 +76,16 @@ class JobStore(Protocol):
         """Jobs by state, newest first; of one namespace, or None: of all."""
         ...
 
-    def retry(self, ids: Collection[int], at: datetime, *, namespace: str | None = None) -> int:
-        """Make dead or failed jobs due now, with all their tries; None: whosever they are."""
+    def numbered(self, ids: Collection[int], *, namespace: str | None = None) -> list[Job]:
+        """The jobs with these numbers, oldest first; of one namespace, or None: of all."""
         ...
 
-    def drop(self, ids: Collection[int], *, namespace: str | None = None) -> int:
-        """Forget jobs that do not run; None: whosever they are."""
+    def retry(self, ids: Collection[int], at: datetime) -> int:
+        """Make dead or failed jobs due now, with all their tries. Returns how many."""
+        ...
+
+    def drop(self, ids: Collection[int]) -> int:
+        """Forget jobs that do not run. Returns how many."""
         ...
 
     def waiting(self, types: Collection[JobType], most: int) -> int:

@@ -8,7 +8,16 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from perdure.ports.vectors import Corpus
-from perdure.types import Erasure, Feedback, Preferences, Scope, Spend, VectorStatus
+from perdure.types import (
+    Erasure,
+    Feedback,
+    ItemId,
+    Preferences,
+    Scope,
+    Spend,
+    Trace,
+    VectorStatus,
+)
 
 
 class UserStore(Protocol):
@@ -59,7 +68,17 @@ class RuntimeStore(Protocol):
 
 
 class FeedbackStore(Protocol):
-    """What users said about memories that were said."""
+    """What answers said, by id, and what users said about that."""
+
+    def answered(
+        self, scope: Scope, told: Mapping[Trace, Collection[ItemId]], at: datetime, keep: int
+    ) -> None:
+        """Note which memories each answer said, and let go of all but the newest of the owner."""
+        ...
+
+    def said(self, scope: Scope, trace: Trace) -> frozenset[ItemId]:
+        """What that answer said; nothing, if it was none of the owner's, or is not known now."""
+        ...
 
     def add(self, scope: Scope, said: Feedback) -> bool:
         """Keep it. False: the same verdict on the same memory of the same answer is known."""

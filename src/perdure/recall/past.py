@@ -11,6 +11,7 @@ from perdure import text
 from perdure.ports import Posting, Postings
 from perdure.text import Normalisation
 from perdure.types import (
+    IMPORTED,
     Actor,
     AuditEntry,
     ItemId,
@@ -69,7 +70,7 @@ def believed(
     gone = {e.was.id: e.was for es in by_item.values() for e in es if e.was is not None}
     then, anew = [], set()
     for row in (gone | known).values():
-        entries = by_item.get(row.id, [])
+        entries = [one for one in by_item.get(row.id, []) if not _came_in(one)]
         if _taken_back(_speaker(row.id, known, merged), by_item):
             continue
         content = _content(row, entries, at)
@@ -95,6 +96,11 @@ def postings(texts: Mapping[str, str], terms: Collection[str]) -> Postings:
             if (held := {term: counts[term] for term in terms if counts[term]})
         ),
     )
+
+
+def _came_in(entry: AuditEntry) -> bool:
+    """It says when a memory came in from elsewhere, which was believed there before."""
+    return entry.operation is Operation.CREATE and entry.reason == IMPORTED
 
 
 def _speaker(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import fields
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import PlainTextResponse
 
-from perdure.errors import Forbidden, Misconfigured, NotFound, Rejected
+from perdure.errors import DatabaseUnavailable, Forbidden, Misconfigured, NotFound, Rejected
 from perdure.memory import Memory
 from perdure.policy import Policy
 from perdure.ports import AuditFilter, ItemFilter
@@ -19,6 +20,7 @@ from perdure.serve.door import Door
 from perdure.serve.problems import EVERYWHERE, problems
 from perdure.serve.replies import (
     AuditOut,
+    CostsOut,
     ItemOut,
     JobOut,
     JobsOut,
@@ -34,7 +36,6 @@ from perdure.serve.wire import MAX_LISTED, Text, Time
 from perdure.types import (
     WITHIN,
     Actor,
-    AuditEntry,
     JobState,
     KeyRole,
     Level,
@@ -42,7 +43,6 @@ from perdure.types import (
     Permission,
     Scope,
     Status,
-    new_id,
 )
 
 routes = APIRouter(prefix="/admin", tags=["admin"])
@@ -111,6 +111,20 @@ class AuditQuery(_Strict):
         )
 
 
+class CostsQuery(_Strict):
+    """Whose costs, and of which month."""
+
+    user_id: str | None = Field(
+        default=None, examples=["ann"], description="All together, if left out."
+    )
+    month: str | None = Field(
+        default=None,
+        pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])$",
+        examples=["2026-11"],
+        description="In UTC; this one, if left out.",
+    )
+
+
 class ValuesIn(_Strict):
     """Run-time values to set; null takes one back."""
 
@@ -137,27 +151,13 @@ class KeyIn(_Strict):
     )
 
 
-def note(memory: Memory, who: Caller, operation: Operation, what: str, *, item: str = "") -> None:
-    """Write into the audit that an admin looked or did something, before it is told.
+def note(memory: Memory, who: Caller, what: str) -> None:
+    """Write into the audit that an admin looked, before it is told.
 
     Raises:
         DatabaseUnavailable: it cannot be noted, so it does not happen.
     """
-    at = memory.parts.clock()
-    entry = AuditEntry(
-        id=new_id(at),
-        item=item or what,
-        namespace=who.namespace,
-        user="",
-        operation=operation,
-        actor=Actor.ADMIN,
-        reason=what,
-        before=None,
-        after=None,
-        at=at,
-        by=who.name,
-    )
-    memory.parts.database.run(lambda tx: tx.audit.add([entry]))
+    memory.parts.audit.read(who.namespace, who.name, what)
 
 
 # ── memories ─────────────────────────────────────────────────────────────────────────────────────
@@ -191,7 +191,7 @@ def memories(memory: Door, who: Reading, query: Annotated[RowsQuery, Query()]) -
 @routes.get("/audit", summary="Who changed what, and who looked")
 def audited(memory: Door, who: Looking, query: Annotated[AuditQuery, Query()]) -> AuditOut:
     """Newest first. Texts before and after stand there only for keys with `memory:read`."""
-    note(memory, who, Operation.READ, "audit")
+    note(memory, who, "audit")
     page = memory.audit.page(
         who.namespace,
         query.filter(),
@@ -208,7 +208,7 @@ def audited(memory: Door, who: Looking, query: Annotated[AuditQuery, Query()]) -
 @routes.get("/jobs", summary="List jobs, newest first")
 def jobs(memory: Door, who: Looking, query: Annotated[JobsQuery, Query()]) -> JobsOut:
     """All but those that succeeded, unless `state` says otherwise; never what was said."""
-    note(memory, who, Operation.READ, "jobs")
+    note(memory, who, "jobs")
     with memory.parts.database.read() as tx:
         found = tx.jobs.page(query.state, query.limit + 1, query.after, namespace=who.namespace)
     shown = [JobOut.model_validate(job) for job in found[: query.limit]]
@@ -221,25 +221,16 @@ def jobs(memory: Door, who: Looking, query: Annotated[JobsQuery, Query()]) -> Jo
 )
 def retried(memory: Door, who: Mending, job_id: int) -> None:
     """Dead or failed ones are due now, with all their tries. 404 for any other."""
-    at, ours = memory.parts.clock(), who.namespace
-    found = 0 < job_id <= _NUMBER and memory.parts.database.run(
-        lambda tx: tx.jobs.retry([job_id], at, namespace=ours)
-    )
-    if not found:
+    if not memory.parts.queue.retry([job_id], by=who.name, namespace=who.namespace):
         raise NotFound(field="job_id")
-    note(memory, who, Operation.SET, "job tried again", item=str(job_id))
     memory.parts.notify()
 
 
 @routes.delete("/jobs/{job_id}", status_code=204, summary="Forget a job", responses=problems(404))
 def dropped(memory: Door, who: Mending, job_id: int) -> None:
     """What it would have learnt is not learnt. 404 for one that runs now."""
-    found = 0 < job_id <= _NUMBER and memory.parts.database.run(
-        lambda tx: tx.jobs.drop([job_id], namespace=who.namespace)
-    )
-    if not found:
+    if not memory.parts.queue.drop([job_id], by=who.name, namespace=who.namespace):
         raise NotFound(field="job_id")
-    note(memory, who, Operation.SET, "job dropped", item=str(job_id))
 
 
 # ── run-time values ──────────────────────────────────────────────────────────────────────────────
@@ -248,7 +239,7 @@ def dropped(memory: Door, who: Mending, job_id: int) -> None:
 @routes.get("/settings", summary="Numbers and behaviours of the namespace")
 def values(memory: Door, who: Looking) -> ValuesOut:
     """What was set at run time, and what holds because of that and of the deployment."""
-    note(memory, who, Operation.READ, "settings")
+    note(memory, who, "settings")
     return _values(memory, who)
 
 
@@ -288,7 +279,7 @@ def _flat(policy: Policy) -> Iterator[tuple[str, Any]]:
 @routes.get("/keys", summary="List the keys of the namespace")
 def keys(memory: Door, who: Keeping) -> KeysOut:
     """Revoked ones too, oldest first; never a secret."""
-    note(memory, who, Operation.READ, "keys")
+    note(memory, who, "keys")
     found = memory.parts.keys.list(who.namespace)
     return KeysOut(keys=[KeyOut.model_validate(key) for key in found])
 
@@ -323,7 +314,7 @@ def summed_up(memory: Door, who: Looking) -> SummaryOut:
     other processes counted is not in them. Queue, vectors and spend stand in the database, and
     every process tells the same.
     """
-    note(memory, who, Operation.READ, "figures")
+    note(memory, who, "figures")
     levels = memory.metrics.levels(who.namespace)
     rates = memory.metrics.summary(who.namespace)
     return SummaryOut(
@@ -336,6 +327,20 @@ def summed_up(memory: Door, who: Looking) -> SummaryOut:
     )
 
 
+@routes.get("/costs", summary="What models cost in a month, by user")
+def spent(memory: Door, who: Looking, query: Annotated[CostsQuery, Query()]) -> CostsOut:
+    """By model and purpose; without `user_id` of the whole namespace, erased users included."""
+    costs = memory.costs
+    if query.user_id is None:
+        note(memory, who, "costs")
+        found = costs.together(who.namespace, query.month)
+    else:
+        scope = Scope(namespace=who.namespace, user=query.user_id)
+        memory.parts.audit.looked(scope, who.name, "costs")
+        found = costs.of(scope, query.month)
+    return CostsOut(spend=[SpendOut.model_validate(one) for one in found])
+
+
 figures = APIRouter(tags=["health"])
 
 
@@ -345,12 +350,14 @@ figures = APIRouter(tags=["health"])
     response_class=PlainTextResponse,
     responses=EVERYWHERE,
 )
-def measured(memory: Door, _: Watching) -> PlainTextResponse:
+def measured(memory: Door, who: Watching) -> PlainTextResponse:
     """Names, numbers and reasons of all namespaces together, never a text.
 
     Counters are of this process since it began: scrape every process, also each worker
     (`perdure worker --metrics-port`), and add them up, for example
     `sum(rate(perdure_recalls_total[5m]))`. Gauges stand in the database, so that every process
-    tells the same: take `max`.
+    tells the same: take `max`. Of a key that scrapes, the audit notes once an hour that it does.
     """
+    with suppress(DatabaseUnavailable):  # which is one of the figures
+        memory.parts.audit.watched(who.namespace, who.name, "metrics")
     return PlainTextResponse(memory.metrics.text(), media_type=PROMETHEUS)

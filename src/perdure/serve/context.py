@@ -10,7 +10,7 @@ from perdure.errors import NotFound
 from perdure.ports import Also
 from perdure.serve.auth import Who
 from perdure.serve.door import Door
-from perdure.serve.once import Write, with_it
+from perdure.serve.once import Write
 from perdure.serve.problems import problems
 from perdure.serve.replies import ContextOut, HitsOut, ItemOut, ReceiptOut
 from perdure.serve.wire import ContextIn, FeedbackIn, Named, SearchIn, TurnIn, spoken
@@ -99,7 +99,7 @@ def judged(write: Write, body: FeedbackIn) -> ItemOut:
     verdicts, scope = write.memory.parts.verdicts, write.who.scope(body)
     return write.changed(
         scope,
-        lambda also: with_it(verdicts, also).give(
+        lambda also: write.hand(verdicts, also).give(
             scope, body.trace, body.item_id, body.verdict, body.text
         ),
     )

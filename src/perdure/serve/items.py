@@ -10,7 +10,7 @@ from starlette.responses import Response
 from perdure.errors import Rejected, Stale
 from perdure.serve.auth import Who
 from perdure.serve.door import Door
-from perdure.serve.once import Shown, Write, tagged, with_it
+from perdure.serve.once import Shown, Write, tagged
 from perdure.serve.problems import problems
 from perdure.serve.replies import (
     ClearedOut,
@@ -20,6 +20,7 @@ from perdure.serve.replies import (
     ProjectsOut,
     SwitchesOut,
 )
+from perdure.serve.signed import Signed
 from perdure.serve.wire import (
     ClearQuery,
     ItemEdit,
@@ -62,7 +63,7 @@ def cleared(write: Write, query: Annotated[ClearQuery, Query()]) -> ClearedOut:
         raise Rejected("Say confirm=true to delete every memory.", field="confirm")
     scope = write.who.scope(query)
     deleted = write.serve(
-        scope, lambda also: with_it(write.memory.items, also).clear(scope), ref=str, again=int
+        scope, lambda also: write.hand(write.memory.items, also).clear(scope), ref=str, again=int
     )
     return ClearedOut(deleted=deleted)
 
@@ -94,7 +95,7 @@ def deleted(write: Write, item_id: str, query: OfUser, shown: Shown) -> None:
     scope = write.who.scope(query)
     write.serve(
         scope,
-        lambda also: with_it(write.memory.items, also).delete(scope, item_id, shown=shown),
+        lambda also: write.hand(write.memory.items, also).delete(scope, item_id, shown=shown),
         again=lambda _: None,
     )
 
@@ -148,6 +149,7 @@ def switches(memory: Door, who: Who, query: OfUser) -> SwitchesOut:
 
 @routes.patch("/memory/settings", summary="Set a user's switches")
 @routes.post("/memory/settings", summary="Set a user's switches", include_in_schema=False)
-def switched(memory: Door, who: Who, body: SwitchesChange) -> SwitchesOut:
+def switched(memory: Door, who: Who, signed: Signed, body: SwitchesChange) -> SwitchesOut:
     """Those that are not named stay. POST does the same as PATCH."""
-    return SwitchesOut.model_validate(memory.preferences.set(who.scope(body), **body.given()))
+    preferences = signed.on(memory.preferences)
+    return SwitchesOut.model_validate(preferences.set(who.scope(body), **body.given()))

@@ -73,9 +73,9 @@ def taken_in(
     """
     scope = who.scope(query)
     lines = list(parsed(split(body)))
-    reports = list(memory.import_lines(scope, lines, dry_run=True))
+    reports = list(memory.import_lines(scope, lines, dry_run=True, by=who.name))
     if not query.dry_run:
-        reports = list(memory.import_lines(scope, lines))
+        reports = list(memory.import_lines(scope, lines, by=who.name))
     traces = [one.receipt.trace for one in reports if one.receipt is not None]
     return ImportedOut(lines=len(lines), outcomes=counted(reports), captures=traces)
 

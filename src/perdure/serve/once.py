@@ -21,6 +21,7 @@ from perdure.ports import Also, Transaction
 from perdure.serve.auth import Caller, Who
 from perdure.serve.door import Door
 from perdure.serve.replies import ItemOut
+from perdure.serve.signed import Signature, Signed
 from perdure.types import MAX_USER, Claimed, MemoryItem, Scope, identifier
 
 T = TypeVar("T")
@@ -41,6 +42,11 @@ class Once:
     """The client's own; None: the client does not care."""
     fingerprint: str
     response: Response
+    signature: Signature
+
+    def hand(self, hand: H, also: Also | None) -> H:
+        """The same hand as the caller's own, whose changes write that too."""
+        return replace(self.signature.on(hand), also=also)
 
     def serve(
         self,
@@ -95,7 +101,7 @@ class Once:
 
     def item(self, scope: Scope, do: Callable[[Items], MemoryItem]) -> ItemOut:
         """The memory that a write by hand made or changed; a repetition tells how it is now."""
-        return self.changed(scope, lambda also: do(with_it(self.memory.items, also)))
+        return self.changed(scope, lambda also: do(self.hand(self.memory.items, also)))
 
     def changed(self, scope: Scope, do: Callable[[Also | None], MemoryItem]) -> ItemOut:
         """The same of any write that comes to a memory."""
@@ -106,11 +112,6 @@ class Once:
             again=lambda ident: self.memory.items.get(scope, ident),
         )
         return tagged(self.response, kept)
-
-
-def with_it(hand: H, also: Also | None) -> H:
-    """The same hand, whose changes write that too."""
-    return hand if also is None else replace(hand, also=also)
 
 
 def tagged(response: Response, item: MemoryItem) -> ItemOut:
@@ -157,6 +158,7 @@ async def _once(
     *,
     memory: Door,
     who: Who,
+    signature: Signed,
     key: Annotated[
         str | None,
         Header(
@@ -171,7 +173,10 @@ async def _once(
         url, when = request.url, request.headers.get("if-match", "")
         body = (await request.body()).hex()
         fingerprint = text.fingerprint(request.method, url.path, url.query, when, body)
-    return Once(memory=memory, who=who, key=key, fingerprint=fingerprint, response=response)
+    return Once(
+        memory=memory, who=who, key=key, fingerprint=fingerprint, response=response,
+        signature=signature,
+    )  # fmt: skip
 
 
 Write = Annotated[Once, Depends(_once)]

@@ -24,6 +24,7 @@ from perdure.types import (
     Source,
     Stage,
     Status,
+    Told,
     VectorStatus,
 )
 from perdure.types.words import in_words
@@ -94,17 +95,34 @@ class PageOut(Reply):
     total: int
 
 
+class MovedOut(Reply):
+    """A field of a memory before and after a change."""
+
+    before: Told
+    after: Told
+
+
 class EntryOut(Reply):
     """One change of a memory: who, why, before, after."""
 
     id: str
     operation: Operation
     actor: Actor
+    by: str | None
+    """Which key, user or command it was, where that is known."""
     reason: str
     before: str | None
     after: str | None
+    moved: dict[str, MovedOut] = Field(
+        description="Fields besides the content that it moved, by name.",
+        examples=[{"kind": {"before": "fact", "after": "preference"}}],
+    )
     at: datetime
     trace: str | None
+    imported_by: str | None = Field(
+        description="Who handed it in from elsewhere: then `actor` and `by` are what a file says. "
+        "Null: it happened here.",
+    )
 
 
 class HistoryOut(Reply):
@@ -443,26 +461,20 @@ class ErasureOut(Reply):
     """How many rows went, by place."""
     found: dict[str, int] | None
     """What a new search of every place finds now."""
+    unsearched: list[str]
+    """Places where nobody can search for one user, and which keep what was said for a time of their
+    own: `bus` are the topics of events."""
     clean: bool
-    """It is done, and the search found nothing."""
+    """It is done, and the search found nothing in any place that can be searched."""
 
 
-class NotedOut(Reply):
+class NotedOut(EntryOut):
     """One entry of the audit."""
 
-    id: str
     item_id: Annotated[str, _from("item")]
     """A memory, or the name of what was set or looked at."""
     user_id: Annotated[str, _from("user")]
     """Empty where no single user is meant."""
-    operation: Operation
-    actor: Actor
-    by: str | None
-    reason: str
-    before: str | None
-    after: str | None
-    at: datetime
-    trace: str | None
 
 
 class AuditOut(Reply):
@@ -484,6 +496,12 @@ class SpendOut(Reply):
     tokens_in: int
     tokens_out: int
     cost: float
+
+
+class CostsOut(Reply):
+    """What models were used for in a month."""
+
+    spend: list[SpendOut]
 
 
 class PageLinkOut(Reply):

@@ -11,6 +11,7 @@ from perdure.serve.door import Door
 from perdure.serve.items import OfBody
 from perdure.serve.problems import problems
 from perdure.serve.replies import ConsolidatedOut, UndoneOut
+from perdure.serve.signed import Signed
 from perdure.serve.wire import Placed
 
 routes = APIRouter(tags=["memories"])
@@ -31,7 +32,9 @@ def consolidated(memory: Door, who: Who, body: ConsolidateIn) -> ConsolidatedOut
     scope = who.scope(body)
     if memory.parts.chat is None:
         raise Rejected("Tidying up needs a model.", field="user_id")
-    return ConsolidatedOut.model_validate(memory.consolidate(scope, dry_run=body.dry_run))
+    return ConsolidatedOut.model_validate(
+        memory.consolidate(scope, dry_run=body.dry_run, by=who.name)
+    )
 
 
 @routes.post(
@@ -39,6 +42,6 @@ def consolidated(memory: Door, who: Who, body: ConsolidateIn) -> ConsolidatedOut
     summary="Bring back what was merged",
     responses=problems(404, 409),
 )
-def undone(memory: Door, who: Who, run: str, body: OfBody) -> UndoneOut:
+def undone(memory: Door, who: Who, signed: Signed, run: str, body: OfBody) -> UndoneOut:
     """Once, while it is kept. What a person has changed since stays as it is."""
-    return UndoneOut.model_validate(memory.undo(who.scope(body), run))
+    return UndoneOut.model_validate(signed.on(memory.parts.undo).take_back(who.scope(body), run))

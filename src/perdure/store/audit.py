@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, insert, or_, select, update
 
 from perdure.errors import Rejected
 from perdure.ports import AuditFilter
@@ -15,7 +16,7 @@ from perdure.store import rows
 from perdure.store.columns import owned, whose
 from perdure.store.dialects import bunches
 from perdure.store.schema import audit_log
-from perdure.types import Actor, AuditEntry, AuditPage, Operation, Scope
+from perdure.types import Actor, AuditEntry, AuditPage, Moved, Operation, Scope
 
 _ADD = insert(audit_log)
 _EVERY = select(audit_log).where(*owned(audit_log)).order_by(audit_log.c.id)
@@ -37,12 +38,12 @@ _MERGED_BY = _MERGES.where(
 _SCRUB = (
     update(audit_log)
     .where(*owned(audit_log), audit_log.c.item_id.in_(bindparam("items", expanding=True)))
-    .values(before=None, after=None, was=None, was_at=None)
+    .values(before=None, after=None, moved=None, was=None, was_at=None)
 )
 _BLANK = (
     update(audit_log)
     .where(*owned(audit_log), audit_log.c.entry_id.in_(bindparam("entries", expanding=True)))
-    .values(before=None, after=None, was=None, was_at=None)
+    .values(before=None, after=None, moved=None, was=None, was_at=None)
 )
 _FORGET = (
     update(audit_log)
@@ -82,6 +83,8 @@ class SqlAudit:
                         "was": None if entry.was is None else rows.packed(entry.was),
                         "by": entry.by,
                         "was_at": None if entry.was is None else entry.at,
+                        "moved": _written(entry.moved),
+                        "imported_by": entry.imported_by,
                     }
                     for entry in entries
                 ],
@@ -159,19 +162,19 @@ class SqlAudit:
 
 def _matches(which: AuditFilter) -> Iterator[ColumnElement[bool]]:
     """The entry is one of those that the filter means."""
+    here = audit_log.c.imported_by.is_(None)
     for column, value in (
         (audit_log.c.user_id, which.user),
         (audit_log.c.item_id, which.item),
-        (audit_log.c.by, which.by),
     ):
         if value is not None:
             yield column == value
-    for column, words in (
-        (audit_log.c.actor, which.actors),
-        (audit_log.c.operation, which.operations),
-    ):
-        if words is not None:
-            yield column.in_([word.value for word in words])
+    if which.by is not None:
+        yield or_(and_(audit_log.c.by == which.by, here), audit_log.c.imported_by == which.by)
+    if which.actors is not None:
+        yield and_(audit_log.c.actor.in_([word.value for word in which.actors]), here)
+    if which.operations is not None:
+        yield audit_log.c.operation.in_([word.value for word in which.operations])
     if which.since is not None:
         yield audit_log.c.at >= which.since
     if which.until is not None:
@@ -200,6 +203,19 @@ def _entries(found: Iterable[Row[Any]]) -> list[AuditEntry]:
             trace=row.trace,
             was=None if row.was is None else rows.unpacked(row.was),
             by=row.by,
+            moved=_read(row.moved),
+            imported_by=row.imported_by,
         )
         for row in found
     ]
+
+
+def _written(moved: Mapping[str, Moved]) -> str | None:
+    """The fields that a change moved, as JSON; None where there are none."""
+    pairs = {name: [one.before, one.after] for name, one in moved.items()}
+    return json.dumps(pairs, ensure_ascii=False) if pairs else None
+
+
+def _read(moved: str | None) -> dict[str, Moved]:
+    """The same back."""
+    return {} if moved is None else {name: Moved(*one) for name, one in json.loads(moved).items()}

@@ -29,7 +29,8 @@ from perdure.types import Erasure, JobType, Operation, Scope
 
 _KEEPS: Mapping[Table, ColumnElement[bool]] = {
     jobs: jobs.c.type != JobType.ERASE.value,  # what goes on with it
-    audit_log: audit_log.c.operation != Operation.READ.value,  # who looked; it holds no text
+    # Who looked, and who asked for the erasure; neither holds a text.
+    audit_log: audit_log.c.operation.not_in((Operation.READ.value, Operation.ERASE.value)),
     users: SAYS,  # a row that only stands there to be held goes uncounted
 }
 """What goes of these tables; of all others that name an owner everything does."""

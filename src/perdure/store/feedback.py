@@ -1,15 +1,28 @@
-"""What users said about memories that were said: ids, verdicts and times, never a text."""
+"""What answers said, and what users said about it: ids, verdicts and times, never a text."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, select
+from sqlalchemy import Connection, Row, bindparam, delete, select
 
 from perdure.store.columns import owned, whose
 from perdure.store.dialects import Addition
-from perdure.store.schema import feedback
-from perdure.types import Feedback, Scope, Verdict
+from perdure.store.schema import answers, feedback
+from perdure.types import Feedback, ItemId, Scope, Trace, Verdict
+
+_ANSWERED = Addition(answers, ("namespace", "user_id", "trace"))
+_SAID = select(answers.c.item_ids).where(*owned(answers), answers.c.trace == bindparam("of_trace"))
+_OLDER = (
+    select(answers.c.id)
+    .where(*owned(answers))
+    .order_by(answers.c.id.desc())
+    .offset(bindparam("newest"))
+    .limit(1)
+)
+_LET_GO = delete(answers).where(*owned(answers), answers.c.id <= bindparam("up_to"))
 
 _ADD = Addition(feedback, ("namespace", "user_id", "item_id", "trace", "verdict"))
 _ALL = select(feedback).where(*owned(feedback)).order_by(feedback.c.id)
@@ -22,6 +35,22 @@ class SqlFeedback:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+
+    def answered(
+        self, scope: Scope, told: Mapping[Trace, Collection[ItemId]], at: datetime, keep: int
+    ) -> None:
+        """Note which memories each answer said, and let go of all but the newest of the owner."""
+        whole = {"namespace": scope.namespace, "user_id": scope.user, "at": at}
+        for trace, items in told.items():
+            _ANSWERED.write(self._connection, {**whole, "trace": trace, "item_ids": sorted(items)})
+        older = self._connection.execute(_OLDER, {**whose(scope), "newest": keep}).scalar()
+        if older is not None:
+            self._connection.execute(_LET_GO, {**whose(scope), "up_to": older})
+
+    def said(self, scope: Scope, trace: Trace) -> frozenset[ItemId]:
+        """What that answer said; nothing, if it was none of the owner's, or is not known now."""
+        found = self._connection.execute(_SAID, {**whose(scope), "of_trace": trace}).scalar()
+        return frozenset(found or ())
 
     def add(self, scope: Scope, said: Feedback) -> bool:
         """Keep it. False: the same verdict on the same memory of the same answer is known."""

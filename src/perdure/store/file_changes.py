@@ -22,6 +22,7 @@ from perdure.types import (
     Scope,
     Status,
     just_after,
+    moved,
     new_id,
 )
 
@@ -119,6 +120,7 @@ def _note(
                 before=old.content if old is not None else None,
                 after=new.content if new is not None else None,
                 at=at,
+                moved=moved(old, new),
             )
         ]
     )

@@ -151,6 +151,15 @@ class SqlJobs(SqlLeases):
         found = self._connection.execute(wanted.order_by(jobs.c.id.desc()).limit(limit))
         return [rows.job(row) for row in found]
 
+    def numbered(self, ids: Collection[int], *, namespace: str | None = None) -> list[Job]:
+        """The jobs with these numbers, oldest first; of one namespace, or None: of all."""
+        wanted = select(jobs).where(_IDS, *_within(namespace)).order_by(jobs.c.id)
+        return [
+            rows.job(row)
+            for some in bunches(sorted(ids))
+            for row in self._connection.execute(wanted, {"ids": some})
+        ]
+
     def waiting(self, types: Collection[JobType], most: int) -> int:
         """How many jobs of these types wait or run; counted up to ``most``."""
         some = _WAITING.where(jobs.c.type.in_([kind.value for kind in types])).limit(most)
@@ -193,18 +202,16 @@ class SqlJobs(SqlLeases):
 
     # ── looking after the table ──────────────────────────────────────────────────────────────────
 
-    def retry(self, ids: Collection[int], at: datetime, *, namespace: str | None = None) -> int:
-        """Make dead or failed jobs due now, with all their tries; None: whosever they are."""
+    def retry(self, ids: Collection[int], at: datetime) -> int:
+        """Make dead or failed jobs due now, with all their tries. Returns how many."""
         due = {"next_retry_at": at, "updated_at": at}
-        there = _RETRY.where(*_within(namespace))
         return sum(
-            self._connection.execute(there, {**due, "ids": some}).rowcount for some in bunches(ids)
+            self._connection.execute(_RETRY, {**due, "ids": some}).rowcount for some in bunches(ids)
         )
 
-    def drop(self, ids: Collection[int], *, namespace: str | None = None) -> int:
-        """Forget jobs that do not run; None: whosever they are."""
-        there = _DROP.where(*_within(namespace))
-        return sum(self._connection.execute(there, {"ids": some}).rowcount for some in bunches(ids))
+    def drop(self, ids: Collection[int]) -> int:
+        """Forget jobs that do not run. Returns how many."""
+        return sum(self._connection.execute(_DROP, {"ids": some}).rowcount for some in bunches(ids))
 
     def forget(self, before: datetime) -> int:
         """Remove jobs that succeeded before that time."""

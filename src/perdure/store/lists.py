@@ -7,9 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from sqlalchemy import (
+    BigInteger,
     BindParameter,
+    Column,
     Connection,
+    Index,
+    Integer,
+    MetaData,
+    PrimaryKeyConstraint,
     Select,
+    Table,
     bindparam,
     column,
     delete,
@@ -19,8 +26,20 @@ from sqlalchemy import (
     table,
 )
 
-from perdure.store.columns import owned
-from perdure.store.schema import texts, words
+from perdure.store.columns import line, owned
+from perdure.store.schema import metadata, texts
+
+_TOKEN = 80  # characters of a search term with the sign of its owner
+
+words = Table(
+    "perdure_words",  # which texts have a token; SQLite has tables of fts5 instead, see below
+    MetaData(naming_convention=metadata.naming_convention),
+    Column("token", line(_TOKEN), nullable=False),
+    Column("text", BigInteger, nullable=False),
+    Column("times", Integer, nullable=False),
+    PrimaryKeyConstraint("token", "text"),
+    Index("ix_perdure_words_text", "text"),
+)
 
 OWNER = (*owned(texts), texts.c.corpus == bindparam("in_corpus"))
 """The text belongs to one owner and corpus."""

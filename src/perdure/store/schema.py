@@ -32,7 +32,6 @@ from perdure.store.columns import (
 from perdure.types import MAX_NAMESPACE
 
 ERROR = 2_000  # characters of a job's last error
-TOKEN = 80  # characters of a search term with the sign of its owner
 _NAMES = {"pk": "pk_%(table_name)s"}
 
 metadata = MetaData(naming_convention=_NAMES)
@@ -270,6 +269,8 @@ audit_log = Table(
     Column("was", LONG),  # a whole memory that left the table, as JSON; empty once scrubbed
     Column("by", line(NAME)),  # which person or key, where that is known
     Column("was_at", Moment),  # since when `was` is there; empty where it is
+    Column("moved", LONG),  # fields besides the content, before and after; empty once scrubbed
+    Column("imported_by", line(NAME)),  # who handed it in from elsewhere; empty: it happened here
     Index("ix_perdure_audit_log_item", "namespace", "user_id", "item_id", "id"),
     Index("ix_perdure_audit_log_newest", "namespace", "id"),
     Index("ix_perdure_audit_log_user", "namespace", "user_id", "id"),
@@ -290,6 +291,19 @@ feedback = Table(
         "namespace", "user_id", "item_id", "trace", "verdict", name="uq_perdure_feedback_verdict"
     ),
     Index("ix_perdure_feedback_at", "namespace", "at", "verdict"),
+    sqlite_autoincrement=True,
+)
+
+answers = Table(
+    "perdure_answers",  # what an answer said, by id: what its user may judge
+    metadata,
+    number(),
+    *owner(),
+    Column("trace", line(ID), nullable=False),
+    Column("item_ids", Document, nullable=False),
+    Column("at", Moment, nullable=False),
+    UniqueConstraint("namespace", "user_id", "trace", name="uq_perdure_answers_trace"),
+    Index("ix_perdure_answers_newest", "namespace", "user_id", "id"),
     sqlite_autoincrement=True,
 )
 
@@ -316,16 +330,6 @@ texts = Table(
     Column("length", Integer, nullable=False),
     UniqueConstraint("namespace", "user_id", "corpus", "ref", name="uq_perdure_texts_ref"),
     sqlite_autoincrement=True,
-)
-
-words = Table(
-    "perdure_words",  # which texts have a token; SQLite has tables of fts5 instead, see lists.py
-    MetaData(naming_convention=_NAMES),
-    Column("token", line(TOKEN), nullable=False),
-    Column("text", BigInteger, nullable=False),
-    Column("times", Integer, nullable=False),
-    PrimaryKeyConstraint("token", "text"),
-    Index("ix_perdure_words_text", "text"),
 )
 
 erasures = Table(

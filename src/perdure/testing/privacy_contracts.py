@@ -11,10 +11,12 @@ from perdure.ports import AuditFilter, Corpus, Database
 from perdure.testing.samples import ANN, AWKWARD, BO, NOW, later, memory, promise
 from perdure.testing.upkeep_contracts import entry
 from perdure.types import (
+    Actor,
     Erasure,
     Feedback,
     JobType,
     Message,
+    Moved,
     Operation,
     Role,
     Scope,
@@ -43,6 +45,66 @@ def _fill(database: Database, scope: Scope) -> None:
 
 class PrivacyContract:
     """Erasing, walking through everything, the audit by page, and what models cost."""
+
+    @pytest.mark.spec("9")
+    def test_fields_that_moved_are_kept_and_scrubbed_with_the_text(
+        self, database: Database
+    ) -> None:
+        moved = {"title": Moved("", "茶 👋"), "metadata": Moved({}, {"a": "1"}), "kind": Moved("x")}
+        note = replace(entry("i", ANN, after="x"), moved=moved, by="key:7")
+        with database.begin() as tx:
+            tx.audit.add([note, replace(note, id="e2", item="j"), entry("k", ANN)])
+        with database.begin() as tx:
+            assert [one.moved for one in tx.audit.every(ANN)] == [moved, moved, {}]
+            tx.audit.scrub(ANN, ["i"])
+            tx.audit.blank(ANN, ["e2"])
+            assert [one.moved for one in tx.audit.every(ANN)] == [{}, {}, {}]
+
+    @pytest.mark.spec("9")
+    def test_what_was_handed_in_is_found_by_who_did_that_and_not_by_what_it_says(
+        self, database: Database
+    ) -> None:
+        here = replace(entry("i", ANN), id="e1", actor=Actor.ADMIN, by="key:7")
+        claims = replace(here, id="e2", imported_by="key:9")
+        with database.begin() as tx:
+            tx.audit.add([here, claims])
+
+        def found(which: AuditFilter) -> list[str]:
+            with database.read() as tx:
+                return [one.id for one in tx.audit.page("default", which).entries]
+
+        assert found(AuditFilter(by="key:7")) == found(AuditFilter(actors={Actor.ADMIN})) == ["e1"]
+        assert found(AuditFilter(by="key:9")) == ["e2"]
+        with database.read() as tx:
+            assert [one.imported_by for one in tx.audit.of(ANN, "i")] == [None, "key:9"]
+
+    @pytest.mark.spec("6", "9")
+    def test_the_newest_answers_of_each_user_are_known_and_go_with_the_user(
+        self, database: Database
+    ) -> None:
+        with database.begin() as tx:
+            for number in range(4):
+                tx.feedback.answered(ANN, {f"t{number}": ["a", "b"]}, NOW, 2)
+            tx.feedback.answered(BO, {"t0": ["c"], "t1": []}, NOW, 2)
+            tx.feedback.answered(BO, {"t0": ["d"]}, NOW, 2)
+        with database.begin() as tx:
+            said = [tx.feedback.said(ANN, f"t{number}") for number in range(4)]
+            assert said == [frozenset(), frozenset(), {"a", "b"}, {"a", "b"}]
+            assert tx.feedback.said(BO, "t0") == {"c"}
+            assert tx.feedback.said(BO, "t3") == frozenset()
+            assert tx.erasures.wipe(ANN)["answers"] == 2
+            assert tx.feedback.said(BO, "t0") == {"c"}
+            tx.feedback.answered(BO, {}, NOW, 0)
+            assert tx.feedback.said(BO, "t0") == frozenset()
+
+    @pytest.mark.spec("9")
+    def test_who_asked_for_an_erasure_outlives_it(self, database: Database) -> None:
+        asked = replace(entry("receipt", ANN), operation=Operation.ERASE)
+        with database.begin() as tx:
+            tx.audit.add([asked, replace(asked, id="e2", operation=Operation.SET)])
+            assert tx.erasures.held(ANN)["audit_log"] == 1
+            tx.erasures.wipe(ANN)
+            assert [one.operation for one in tx.audit.every(ANN)] == [Operation.ERASE]
 
     @pytest.mark.spec("9")
     def test_a_wiped_user_is_gone_and_nobody_else(self, database: Database) -> None:

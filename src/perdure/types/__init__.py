@@ -28,7 +28,19 @@ from perdure.types.decision import Action, Candidate, Change, Decision, Refused
 from perdure.types.erasure import Erasure
 from perdure.types.explained import Considered, Place, Score, Stage
 from perdure.types.feedback import Feedback, Verdict
-from perdure.types.history import OF_MEMORIES, Actor, AuditEntry, AuditPage, Operation, Tombstone
+from perdure.types.history import (
+    FIELDS,
+    IMPORTED,
+    OF_MEMORIES,
+    Actor,
+    AuditEntry,
+    AuditPage,
+    Moved,
+    Operation,
+    Told,
+    Tombstone,
+    moved,
+)
 from perdure.types.item import (
     USUAL_KIND,
     USUAL_SHARE,
@@ -51,6 +63,8 @@ from perdure.types.switches import Preferences, Switches
 
 __all__ = [
     "EVENTS",
+    "FIELDS",
+    "IMPORTED",
     "MAX_BINDING",
     "MAX_MESSAGE",
     "MAX_NAMESPACE",
@@ -93,6 +107,7 @@ __all__ = [
     "Merge",
     "Message",
     "Mode",
+    "Moved",
     "Operation",
     "Origin",
     "Outcome",
@@ -115,6 +130,7 @@ __all__ = [
     "Stage",
     "Status",
     "Switches",
+    "Told",
     "Tombstone",
     "Trace",
     "Turn",
@@ -130,6 +146,7 @@ __all__ = [
     "just_after",
     "made_at",
     "meant",
+    "moved",
     "new_id",
     "one_of",
     "optional_identifier",

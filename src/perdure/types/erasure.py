@@ -25,7 +25,11 @@ class Erasure:
     """What the last search found, place by place, the empty ones included; None: not searched.
     Once it is done all went in one commit, so whatever is found then was added since."""
 
+    unsearched: tuple[str, ...] = ()
+    """Places where nobody can search for one user, and which keep what was said for a time of their
+    own: ``bus`` are the topics of events."""
+
     @property
     def clean(self) -> bool:
-        """It is done, and a search in every place found nothing."""
+        """It is done, and a search found nothing in any place that can be searched."""
         return self.done_at is not None and self.found is not None and not any(self.found.values())

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
+from enum import Enum, StrEnum
+from typing import Any, TypeAlias
 
 from perdure.types.checks import ItemId, Trace
 from perdure.types.item import MemoryItem
@@ -26,11 +28,19 @@ class Operation(StrEnum):
     READ = "read"
     """Somebody else looked at a person's memories."""
     SET = "set"
-    """A value of the namespace was set; the name stands where a memory's id would."""
+    """A value of the namespace or a user's switch was set, or a key or a job looked after; its name
+    stands where a memory's id would."""
+    ERASE = "erase"
+    """Everything of a user was erased; the id of the receipt stands where a memory's would."""
 
 
-OF_MEMORIES = frozenset(Operation) - {Operation.READ, Operation.SET}
+OF_MEMORIES = frozenset(Operation) - {Operation.READ, Operation.SET, Operation.ERASE}
 """What happens to a single memory."""
+
+
+IMPORTED = "imported"
+"""The reason of the entry about a memory that came in from elsewhere without a history. It says
+when that was, and nothing of what was believed before."""
 
 
 class Actor(StrEnum):
@@ -39,6 +49,44 @@ class Actor(StrEnum):
     SYSTEM = "system"
     USER = "user"
     ADMIN = "admin"
+
+
+Told: TypeAlias = str | int | float | bool | Mapping[str, str] | None
+"""The value of a field as JSON has it; a time as in 2026-11-30T09:00:00+00:00."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A field of a memory before and after a change."""
+
+    before: Told = None
+    after: Told = None
+
+
+FIELDS = (
+    "title", "kind", "importance", "sensitivity", "confidence", "explicit", "suspicious", "status",
+    "expires_at", "metadata",
+)  # fmt: skip
+"""What a change of a memory may move besides its content."""
+
+
+def moved(old: MemoryItem | None, new: MemoryItem | None) -> dict[str, Moved]:
+    """The fields that differ, besides the content; none where a memory comes or goes."""
+    if old is None or new is None:
+        return {}
+    pairs = {name: (getattr(old, name), getattr(new, name)) for name in FIELDS}
+    return {
+        name: Moved(_told(before), _told(after))
+        for name, (before, after) in pairs.items()
+        if before != after
+    }
+
+
+def _told(value: Any) -> Told:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    told: Told = value.value if isinstance(value, Enum) else value
+    return dict(told) if isinstance(told, Mapping) else told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +109,11 @@ class AuditEntry:
     """The whole row that left the table with this change, as long as it can be brought back."""
     by: str | None = None
     """Which person or key it was, where that is known."""
+    moved: Mapping[str, Moved] = field(default_factory=dict)
+    """Which fields besides the content it moved, by name; without values once scrubbed."""
+    imported_by: str | None = None
+    """Who handed this entry in from elsewhere: then ``actor`` and ``by`` are what a file says.
+    None: it happened here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from perdure.control.items import Items
 from perdure.control.keys import Keys
 from perdure.control.metrics import Metrics
 from perdure.control.preferences import UserPreferences
+from perdure.control.queue import Queue
 from perdure.control.runtime import Runtime
 from perdure.control.undo import Undo
 from perdure.control.uses import Uses
@@ -69,6 +70,7 @@ class Parts:
     preferences: UserPreferences
     runtime: Runtime
     keys: Keys
+    queue: Queue
     uses: Uses
     backlog: Backlog
     way: Way | None = None
@@ -120,7 +122,6 @@ class Parts:
         return [
             *workers,
             ("perdure-upkeep", self.upkeep.run),
-            ("perdure-uses", self.uses.run),
             *(() if self.way is None else self.way.tasks),
             *self.beside,
         ]

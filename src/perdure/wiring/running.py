@@ -16,6 +16,7 @@ from perdure.control.keys import Keys
 from perdure.control.ledger import LateLedger
 from perdure.control.metrics import Metrics
 from perdure.control.preferences import UserPreferences
+from perdure.control.queue import Queue
 from perdure.control.runtime import Runtime
 from perdure.control.undo import Undo
 from perdure.control.uses import Uses
@@ -132,13 +133,16 @@ def wire(settings: Settings, clock: Clock = now, *, patient: bool = False) -> Pa
         clock=clock,
         meter=meter,
     )
+    bus = bus_of(settings)
     eraser = Eraser(
         database=database,
         indexes=[] if index is None else [index, *([] if before is None else [before.index])],
         policy=settings.policy.jobs,
         clock=clock,
         meter=meter,
+        unsearched=() if bus is None else ("bus",),
     )
+    uses = Uses(database, runtime.policy_of, clock)
     recaller = Recaller(
         database=database,
         embedder=embedder,
@@ -173,7 +177,6 @@ def wire(settings: Settings, clock: Clock = now, *, patient: bool = False) -> Pa
         forgets=WORDS,
         backlog=backlog,
     )
-    bus = bus_of(settings)
     way = (
         None
         if bus is None
@@ -221,6 +224,7 @@ def wire(settings: Settings, clock: Clock = now, *, patient: bool = False) -> Pa
             clock=clock,
             meter=meter,
             ledger=ledger,
+            uses=uses,
         ),
         consolidator=consolidator,
         undo=Undo(
@@ -236,10 +240,11 @@ def wire(settings: Settings, clock: Clock = now, *, patient: bool = False) -> Pa
         audit=Audit(database=database, clock=clock),
         costs=Costs(database=database, clock=clock),
         metrics=Metrics(database=database, meter=meter, clock=clock),
-        preferences=UserPreferences(database=database, policy_of=runtime.policy_of),
+        preferences=UserPreferences(database=database, policy_of=runtime.policy_of, clock=clock),
         runtime=runtime,
         keys=keys,
-        uses=Uses(database, clock),
+        queue=Queue(database=database, clock=clock),
+        uses=uses,
         backlog=backlog,
         way=way,
         beside=(

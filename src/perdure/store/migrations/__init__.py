@@ -15,7 +15,7 @@ from perdure.store.dialect import Dialect
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0008"
+HEAD = "0009"
 """The newest revision; known without loading Alembic, so that an ordinary start is quick."""
 
 VERSION_TABLE = "perdure_version"
