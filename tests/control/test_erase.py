@@ -58,7 +58,7 @@ def live(home):
         home.items.delete(who, home.items.add(who, "不吃香菜").id)
         home.memory.preferences.set(who, sensitive_allowed=True)
         answer = home.memory.recall(who, "Where do I live?")
-        home.memory.feedback(who, answer.trace, kept.id, "useful")
+        home.memory.feedback(who, answer.trace, answer.kept[0].item.id, "useful")
     home.work()
     home.memory.capture(ann, "chat-1", [Message("user", "I moved to Bergen with a kayak.")])
 
