@@ -80,7 +80,7 @@ class Life:
                 case "deletes":
                     self.items.delete(lin, one)
                 case "judges":
-                    self.memory.parts.uses.note(lin, f"t{number}", [one])
+                    self.memory.parts.uses.note(lin, f"t{number}", [one], counts=False)
                     self.memory.feedback(lin, f"t{number}", one, "wrong_mention")
                 case "switches":
                     self.memory.preferences.set(lin, sensitive_allowed=bool(number % 2))

@@ -312,7 +312,7 @@ def test_lines_that_cannot_be_meant_are_named_before_anything_is_taken_in(api):
 @pytest.mark.spec("4.6", "6")
 def test_a_user_says_what_a_memory_was_worth(api, learnt):
     learnt("ann", "I moved to Bergen.")
-    answer = api.post("/memory/context", json=ANN | {"query": "What do you know of Bergen?"}).json()
+    answer = api.post("/memory/context", json=ANN | {"query": "Who moved to Bergen?"}).json()
     item = api.get("/memory/items", params=ANN).json()["items"][0]
     said = ANN | {"trace": answer["trace"], "item_id": item["id"]}
     assert api.post("/memory/feedback", json=said | {"verdict": "useful"}).status_code == 200
