@@ -25,7 +25,7 @@ from perdure.settings import Settings
 from perdure.store.audit import SqlAudit
 from perdure.testing.fakes import ScriptedChat
 from perdure.testing.samples import memory as sample
-from perdure.types import JobState, JobType, KeyRole, Promise, Source, Spend, Status
+from perdure.types import JobState, JobType, KeyRole, Permission, Promise, Source, Spend, Status
 
 ann = Scope(user="ann")
 ANN = {"user_id": "ann"}
@@ -376,12 +376,14 @@ def test_a_changing_command_is_noted_in_its_commit(house, monkeypatch, tmp_path,
 
 @pytest.mark.spec("6", "9")
 def test_who_scrapes_the_figures_is_noted_once_an_hour(house):
+    key, secret = house.memory.parts.keys.create(
+        "default", "scraper", KeyRole.ADMIN, [Permission.DEPLOYMENT_READ]
+    )
     for _ in range(3):
-        assert house.client.get(
-            "/metrics", headers={"Authorization": f"Bearer {house.keys[KeyRole.ADMIN][1]}"}
-        ).is_success
+        reply = house.client.get("/metrics", headers={"Authorization": f"Bearer {secret}"})
+        assert reply.is_success
     entries = [entry for entry in house.entries() if entry.item == "metrics"]
-    assert [(entry.operation, entry.by) for entry in entries] == [("read", house.by(KeyRole.ADMIN))]
+    assert [(entry.operation, entry.by) for entry in entries] == [("read", f"key:{key.id}")]
 
 
 @pytest.mark.spec("10")

@@ -121,8 +121,7 @@ class Importer:
     clock: Clock
     began: datetime
     """Whose user is erased after that gets nothing more of the file."""
-    by: str = "user"
-    """Who hands it in, as the audit keeps it."""
+    by: str = "user"  # who hands it in, as the audit keeps it
     dry_run: bool = False
     """Change nothing, and report what would become of each line."""
     _met: set[tuple[str, ...]] = field(default_factory=set)
@@ -317,8 +316,9 @@ class Importer:
         tx.fulltext.index(scope, Corpus.MEMORIES, {item.id: text.terms(item.content)})
         later.items.append(item.id)
         seen = {one.id for one in tx.audit.of(scope, item.id)}
-        past = [self._from_elsewhere(one) for one in history if one.id not in seen]
-        tx.audit.add(past or [self._came_in(item)])
+        past = [replace(one, imported_by=self.by) for one in history if one.id not in seen]
+        came = entry(Operation.CREATE, None, item, self.clock(), reason=IMPORTED)
+        tx.audit.add(past or [replace(came, by=self.by)])
         if item.status is wanted.status:
             return "stored"
         at = self.clock()
@@ -337,16 +337,6 @@ class Importer:
             return replace(item, status=Status.ARCHIVED)
         return item
 
-    def _from_elsewhere(self, past: AuditEntry) -> AuditEntry:
-        """Whatever it says of who did it, it was handed in."""
-        return replace(past, imported_by=self.by)
-
-    def _came_in(self, item: MemoryItem) -> AuditEntry:
-        """The history of a memory that brings none begins here."""
-        return replace(
-            entry(Operation.CREATE, None, item, self.clock(), reason=IMPORTED), by=self.by
-        )
-
     def _entomb(self, scope: Scope, stone: Tombstone, tx: Transaction, _: _Later) -> str:
         """Set a tombstone, unless its statement lives here."""
         lives = tx.items.by_hash(scope, stone.content_hash)
@@ -357,10 +347,10 @@ class Importer:
 
     def _note(self, scope: Scope, past: AuditEntry, tx: Transaction, _: _Later) -> str:
         """Write down what happened to a memory that is gone."""
-        known = any(one.id == past.id for one in tx.audit.of(scope, past.item))
-        if known or self._again("history", past.id):
+        seen = {one.id for one in tx.audit.of(scope, past.item)}
+        if past.id in seen or self._again("history", past.id):
             return "known"
-        tx.audit.add([self._from_elsewhere(past)])
+        tx.audit.add([replace(past, imported_by=self.by)])
         return "stored"
 
     def _verdict(self, scope: Scope, said: Feedback, tx: Transaction, _: _Later) -> str:
