@@ -33,8 +33,9 @@ OPEN = {
 
 def table():
     for found in iter_route_contexts(with_pages(create_app(None, Settings())).routes):
-        if found.path.startswith(PREFIX) and isinstance(found.original_route, APIRoute):
-            yield from ((method, found.path, found.original_route) for method in found.methods)
+        path = found.path or ""
+        if path.startswith(PREFIX) and isinstance(found.original_route, APIRoute):
+            yield from ((method, path, found.original_route) for method in found.methods or ())
 
 
 def parts(asked):

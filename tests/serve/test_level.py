@@ -55,7 +55,7 @@ class Service:
             meanwhile: what is done beside them; it is given what was counted so far.
         """
         some = [next(self.numbers) for _ in range(requests)]
-        found = Counter()
+        found: Counter[int | str] = Counter()
         with httpx.Client(base_url=self.where, trust_env=False, timeout=MOST_S) as client:
 
             def ask(number):

@@ -84,7 +84,7 @@ def _free(tx: Transaction, owner: Scope, key: str, policy: Policy, at: datetime)
     if job is None or job.state is not JobState.DEAD or job.updated_at is None:
         return
     if at - job.updated_at >= timedelta(seconds=policy.jobs.backoff_max_s):
-        tx.jobs.drop([job.id], namespace=owner.namespace)
+        tx.jobs.drop([job.id])
 
 
 def cooling(last: tuple[datetime, str] | None, policy: Policy, at: datetime) -> bool:
