@@ -9,6 +9,7 @@ import sys
 import time
 from datetime import UTC, datetime
 
+import httpx
 import pytest
 
 from perdure import Memory
@@ -225,7 +226,11 @@ main(sys.argv[1:])
 @pytest.mark.spec("9", "10")
 @pytest.mark.case("OPS-01")
 def test_nothing_is_called_but_what_is_configured(tmp_path):
-    """Service, worker and commands with every connection noted: the model endpoint, or nobody."""
+    """Service, worker and commands with every connection noted: the model endpoint, or nobody.
+
+    Noted is what goes through Python's sockets. The libraries of PostgreSQL, Kafka and Milvus have
+    their own; none of them is loaded here.
+    """
     (tmp_path / "perdure.db").touch()
     chat = tmp_path / "chat.jsonl"
     chat.write_text('{"conversation": "c", "role": "user", "content": "I moved to Bergen."}\n')
@@ -245,6 +250,7 @@ def test_nothing_is_called_but_what_is_configured(tmp_path):
     ]  # fmt: skip
     for words in commands:
         assert calls(*words) == set()
+    assert whom_a_service_calls(tmp_path) == set()
     with ModelServer(rule=lambda _: {"facts": []}) as server:
         port = server.base_url.rpartition(":")[2].partition("/")[0]
         chat.write_text('{"conversation": "d", "role": "user", "content": "I live in Oslo."}\n')
@@ -252,8 +258,43 @@ def test_nothing_is_called_but_what_is_configured(tmp_path):
             "import", str(chat), "--user", "ann",
             PERDURE_LLM_BASE_URL=server.base_url, PERDURE_LLM_MODEL="scripted",
         )  # fmt: skip
-    assert {call for call in called if len(call) > 1} == {("127.0.0.1", port)}
-    assert {call[0] for call in called} == {"127.0.0.1"}
+        more = whom_a_service_calls(
+            tmp_path, PERDURE_LLM_BASE_URL=server.base_url, PERDURE_LLM_MODEL="scripted"
+        )
+    for found in (called, more):
+        assert {call for call in found if len(call) > 1} == {("127.0.0.1", port)}
+        assert {call[0] for call in found} == {"127.0.0.1"}
+
+
+def whom_a_service_calls(folder, **more):
+    """Whom a service called from its start to its end: a turn, an answer, the pages, figures."""
+    service = subprocess.Popen(
+        [sys.executable, "-c", WATCHED, "serve", "--port", "0", "--json"], cwd=folder,
+        env=os.environ | more, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+    )  # fmt: skip
+    try:
+        assert service.stdout is not None
+        line = json.loads(service.stdout.readline())
+        with httpx.Client(base_url=line["url"], trust_env=False, timeout=30) as api:
+            said = {"role": "user", "content": "I live in Oslo, near the sea."}
+            body = ANN | {"messages": [said]}
+            taken = api.post("/api/v1/conversations/e/turns", json=body).json()
+            until = time.monotonic() + 20
+            state = ""
+            while state != "learnt" and time.monotonic() < until:
+                receipt = api.get(f"/api/v1/captures/{taken['trace']}", params=ANN).json()
+                state = receipt["state"]
+                time.sleep(0.05)
+            assert state == "learnt"
+            api.post("/api/v1/memory/context", json=ANN | {"query": "Oslo?"}).raise_for_status()
+            for path in ("/health/ready", "/docs", "/pages/memory?user_id=ann"):
+                assert api.get(path).status_code < 500, path
+    finally:
+        service.terminate()
+        _, noted = service.communicate(timeout=30)
+    assert service.returncode == 0, noted
+    return {tuple(line.split()[1:]) for line in noted.splitlines()
+            if line.startswith(("CONNECT", "LOOKUP"))}  # fmt: skip
 
 
 @pytest.mark.spec("10")
