@@ -27,6 +27,7 @@ from perdure import Memory, Scope
 from perdure.pages.app import with_pages
 from perdure.serve.app import create_app
 from perdure.settings import Settings
+from perdure.testing.model_server import ModelServer
 
 HOME = "http://127.0.0.1"
 HTMX = {"Origin": HOME, "HX-Request": "true"}
@@ -103,18 +104,41 @@ def admin(opened):
 # ── in a browser ─────────────────────────────────────────────────────────────────────────────────
 
 
+class Model:
+    """A scripted model behind the service: what each message teaches, told by whoever says it."""
+
+    def __init__(self):
+        self.teaches = {}
+        self.server = ModelServer(rule=self.answer)
+
+    def answer(self, request):
+        """What was told of the message that it is asked about; everything new is added."""
+        asked = json.loads(request.body["messages"][-1]["content"])
+        if "statements" in asked:
+            return {"decisions": [{"statement": int(n), "action": "ADD", "memory": None,
+                                   "content": None} for n in asked["statements"]]}  # fmt: skip
+        return {"memories": [
+            {"content": content, "kind": "fact", "confidence": 0.9, "lines": [int(number)]}
+            for number, line in asked["lines"].items()
+            for said, contents in self.teaches.items() if line.endswith(said)
+            for content in contents
+        ]}  # fmt: skip
+
+
 class Service:
     """A running service: its address, the link of its first start, and a client of its API."""
 
-    def __init__(self, url, link, place):
+    def __init__(self, url, link, place, model):
         self.url = url
         self.link = link
         self.key = link.partition("token=")[2]
         self.place = place
+        self.model = model
         self.api = httpx.Client(base_url=f"{url}/api/v1", trust_env=False, timeout=30)
 
-    def say(self, user, content):
-        """A finished turn of a conversation; waits until it is learnt from."""
+    def say(self, user, content, *learnt):
+        """A finished turn of a conversation; waits until the model has learnt this from it."""
+        self.model.teaches[content] = learnt
         body = {
             "user_id": user,
             "messages": [
@@ -128,7 +152,7 @@ class Service:
             time.sleep(0.05)
             path = f"/captures/{taken['trace']}"
             taken = self.api.get(path, params={"user_id": user}).json()
-        assert taken["state"] == "learnt"
+        assert (taken["state"], len(taken["learnt"])) == ("learnt", len(learnt)), taken
 
     def add(self, user, content, **more):
         body = {"user_id": user, "content": content, **more}
@@ -143,6 +167,12 @@ class Service:
             headers={"Content-Type": "application/x-ndjson"},
         )  # fmt: skip
         assert taken.status_code == 200, taken.text
+
+    def find(self, user, content):
+        """The memory that says this."""
+        found = self.api.get("/memory/items", params={"user_id": user}).json()["items"]
+        (item,) = [one for one in found if one["content"] == content]
+        return item
 
     def listed(self, user, status="active"):
         found = self.api.get("/memory/items", params={"user_id": user, "status": status}).json()
@@ -178,11 +208,21 @@ def hosts():
 
 
 @pytest.fixture(scope="package")
-def service(tmp_path_factory, hosts, patience):
+def model():
+    """The model, on a socket of this process."""
+    model = Model()
+    with model.server:
+        yield model
+
+
+@pytest.fixture(scope="package")
+def service(tmp_path_factory, hosts, model, patience):
     """``perdure serve`` in a process of its own; whoever looks in its folder finds the database."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PERDURE_")}
     environment |= patience | {
         "PERDURE_EMBEDDER": "none",
+        "PERDURE_LLM_BASE_URL": model.server.base_url,
+        "PERDURE_LLM_MODEL": "scripted",
         "PERDURE_EMBED_ORIGINS": f"http://127.0.0.1:{hosts[0]},http://localhost:{hosts[0]}",
         "PERDURE_EMBED_SECRET": EMBED_SECRET,
     }
@@ -193,7 +233,7 @@ def service(tmp_path_factory, hosts, patience):
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
     ) as process:  # fmt: skip
         told = json.loads(process.stdout.readline() if process.stdout else "{}")
-        service = Service(told["url"], told["link"], place)
+        service = Service(told["url"], told["link"], place, model)
         yield service
         service.api.close()
         process.kill()  # how it ends is told elsewhere

@@ -90,7 +90,7 @@ def test_a_switch_stays_over_a_reload_and_means_what_it_says(service, visit):
 
 @pytest.mark.spec("7")
 def test_a_conversation_captured_over_http_appears_with_its_sentences(service, visit):
-    service.say("小林", "我搬到了上海。")
+    service.say("小林", "我搬到了上海。", "搬到了上海")
     page = visit("somebody", locale="zh-CN")
     page.locator(".pop > summary").click()
     page.locator("#person-id").fill("小林")
@@ -190,7 +190,7 @@ def test_all_data_is_erased_only_after_the_name_was_typed(service, visit):
 
 @pytest.mark.spec("7", "9")
 def test_the_export_comes_as_a_file_and_is_complete(service, visit):
-    service.say("export", "I moved to Bergen.")
+    service.say("export", "I moved to Bergen.", "Moved to Bergen")
     lines = [{"type": "memory", "content": f"喜欢第 {number} 种茶"} for number in range(60)]
     service.take_in("export", lines)  # more than one page of the list
     page = visit("export")
@@ -261,6 +261,10 @@ def test_nothing_in_a_memory_runs_on_any_page(service, visit):
         assert page.locator("main a[href^='javascript'], main img, main script").count() == 0
 
 
+def fits(page):
+    return page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
 @pytest.mark.spec("7")
 @pytest.mark.parametrize("how", [
     {"color_scheme": "light", "viewport": {"width": 1280, "height": 900}},
@@ -271,9 +275,11 @@ def test_every_page_can_be_seen_read_aloud_and_fits(service, visit, faults, how)
         if content not in service.listed("axe"):
             service.add("axe", content)
     page = visit("axe", admin=True, **how)
+    service.say("axe", "I moved to Bergen.", "Moved to Bergen")
+    learnt = service.find("axe", "Moved to Bergen")["id"]
     for path in (
-        "memory", "memory?status=unused", "why", "operations", "operations/settings",
-        "audit?user_id=axe", "memory/nothing",
+        f"memory/{learnt}", f"audit/{learnt}?user_id=axe", "memory", "memory?status=unused",
+        "why", "operations", "operations/settings", "audit?user_id=axe", "memory/nothing",
     ):  # fmt: skip
         page.goto(f"{service.url}/pages/{path}")
         if path == "memory":
@@ -291,5 +297,13 @@ def test_every_page_can_be_seen_read_aloud_and_fits(service, visit, faults, how)
             page.locator("#values button").click()
             page.locator("#wrong-capacity-active_limit").wait_for()
         assert faults(page) == [], path
-        wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-        assert wide <= 0, path
+        if path.endswith(f"{learnt}?user_id=axe"):
+            expect(page.locator(".history > li")).to_have_count(1)
+        assert fits(page), path
+    page.goto(f"{service.url}/pages/memory")
+    page.locator("#erase-typed").evaluate("one => one.closest('details').open = true")
+    page.locator("#erase-typed").fill("axe")
+    page.locator("#erase button").click()
+    expect(page.locator("h1[autofocus]")).to_be_focused()
+    assert faults(page) == []
+    assert fits(page)
