@@ -87,10 +87,13 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "limit": ("How many memories are kept", "保留多少条记忆"),
     "limit_says": (
         (
-            "At most this many are in use, {low} to {high}. When another one comes, the oldest are "
-            "set aside; you find them under “Not used”."
+            "At most this many are in use, {low} to {high:,}. When another one comes, the oldest "
+            "are set aside; you find them under “Not used”."
         ),
-        "最多使用这么多条（{low} 到 {high}）。再有新的记忆时，最早的会被搁置，可在“未使用”中找到。",
+        (
+            "最多使用这么多条（{low} 到 {high:,}）。再有新的记忆时，最早的会被搁置，"
+            "可在“未使用”中找到。"
+        ),
     ),
     "limit_saved": ("Saved.", "已保存。"),
     "save": ("Save", "保存"),
