@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import ExitStack
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import expect
@@ -11,10 +13,12 @@ from playwright.sync_api import expect
 from perdure import Message, Scope
 from perdure.policy import ASSISTANT, DESKTOP, PRESETS, TEAM
 from perdure.ports import AuditFilter
+from perdure.settings import Secret
 from perdure.types import Permission, ReceiptState
 
 ME = Scope(user="me")
 OURS = {"Origin": "http://127.0.0.1"}
+SAME = {"Origin": "https://127.0.0.1"}
 ASKED = {
     "en": "Off: only what you add here or ask for in a conversation is remembered",
     "zh": "只记住您在这里添加或在对话中明确要求的内容",
@@ -115,6 +119,20 @@ def test_whoever_may_not_set_the_limit_reads_it(desktop):
     expect(field).not_to_be_editable()
     assert page.locator("#limit button").count() == 0
     assert pages.send_form("limit", {"limit": "50"}, source="limit").status_code in (401, 403)
+    assert pages.memory.parts.runtime.values("default") == {}
+
+
+@pytest.mark.spec("7", "9")
+def test_in_a_frame_the_limit_is_only_read(opened):
+    pages = opened(home="https://127.0.0.1", policy=DESKTOP, embed_secret=Secret("s" * 40),
+                   embed_origins=("https://app.example",))  # fmt: skip
+    pages.cookies.set("perdure_key", setter(pages)[1])
+    place = urlsplit(pages.post("/api/v1/users/ann/page-link", headers=SAME).json()["path"])
+    assert pages.get(f"{place.path}?{place.query}").status_code == 303
+    shown = pages.get(f"{place.path}/memory").text
+    assert re.search(r'<input id="limit-number"[^>]* readonly>', shown)
+    sent = pages.post(f"{place.path}/limit", data={"limit": "50"}, headers=SAME)
+    assert sent.status_code == 404
     assert pages.memory.parts.runtime.values("default") == {}
 
 

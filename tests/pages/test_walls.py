@@ -14,6 +14,8 @@ from perdure import Message, Scope
 from perdure.pages.app import with_pages
 from perdure.pages.asked import SESSION, visitor
 from perdure.pages.page import PREFIX
+from perdure.pages.tune import NAMES as VALUES
+from perdure.policy import DESKTOP
 from perdure.serve.app import create_app
 from perdure.serve.frames import PATH
 from perdure.settings import Secret, Settings
@@ -52,7 +54,8 @@ def rules(route):
     return own + [scope for one in depends for scope in one.own_oauth_scopes or ()]
 
 
-ROUTES = sorted(((m, p, r) for m, p, r in table() if (m, p) not in OPEN), key=lambda r: r[:2])
+ALL = sorted(table(), key=lambda one: one[:2])
+ROUTES = [one for one in ALL if one[:2] not in OPEN]
 NAMES = [f"{method} {path}" for method, path, _ in ROUTES]
 
 
@@ -231,3 +234,43 @@ def test_a_page_of_anothers_memory_and_of_none_look_alike(house):
         assert theirs.status_code == nowhere.status_code == 404, (method, path)
         told = [reply.text.replace(house.item.id, "0" * 32) for reply in (theirs, nowhere)]
         assert told[0] == told[1], (method, path)
+
+
+ROUGH = {
+    "nothing": "", "nul": "a\x00b", "half": "\ud800", "markup": '"><script>1</script>',
+    "long": "9" * 5_000, "path": "../../etc/passwd", "sql": "' OR '1'='1", "percent": "%ff%00",
+    "format": "{user.__class__}", "minus": "-1", "time": "2026-13-45T99:99",
+    "unseen": "\u202e\u2066\u200b", "number": "1e999", "list": "[1]",
+}  # fmt: skip
+
+
+@pytest.mark.spec("7")
+@pytest.mark.parametrize("value", ROUGH.values(), ids=ROUGH.keys())
+def test_no_page_breaks_on_rough_values_whoever_sends_them(opened, value):
+    """In every field of a form, in the address, in what the browser keeps."""
+    pages = opened(policy=DESKTOP)
+    item = pages.remember("Likes tea")
+    _, admin = pages.memory.parts.keys.create("default", "ops", KeyRole.ADMIN)
+    sent = quote(value, safe="", errors="surrogatepass")
+    body = "&".join(f"{name}={sent}" for name in (
+        "content", "kind", "project", "do", "shown", "chosen", "name", "on", "level", "status",
+        "q", "typed", "user", "key", "query", "limit", *(f"was:{one}" for one in VALUES), *VALUES,
+    ))  # fmt: skip
+    names = ("level", "status", "q", "after", "user_id", "cursor", "lang")
+    headers = {
+        "Origin": "http://127.0.0.1", "Content-Type": "application/x-www-form-urlencoded",
+        "Cookie": f"perdure_user={sent[:3_000]}; perdure_language={sent[:3_000]}; "
+                  f"perdure_key={admin}",
+    }  # fmt: skip
+    script = {"HX-Request": "true", "HX-Source": sent[:500]}
+    for method, path, route in ALL:
+        asked = {field.alias for one in parts(route.dependant) for field in one.query_params}
+        query = "&".join(f"{name}={sent}" for name in names if name in asked)
+        for place, how in ((item.id, script), (sent[:500] or "0", {})):
+            where = path.replace("{item_id}", place).replace("{job_id}", place)
+            where = f"{where.replace('{frame}', place)}?{query}"
+            content = body if method == "POST" else None
+            reply = pages.request(method, where, content=content, headers=headers | how)
+            assert reply.status_code < 500, (method, path, reply.text)
+            assert "<script>1" not in reply.text, (method, path)
+    assert [m.content for m in pages.memory.items.list(Scope(user="me"))] == ["Likes tea"]
