@@ -59,7 +59,7 @@ class Stores:
     ],
     ids=["en", "zh"],
 )
-def test_an_edit_and_a_delete_on_the_page_leave_no_trace_of_the_old_anywhere(  # noqa: PLR0917
+def test_an_edit_and_a_delete_on_the_page_leave_no_trace_of_the_old_anywhere(  # noqa: PLR0917 - words of a language
     opened, listening, window, locale, edit, box, save, delete
 ):
     """And while the vectors' side is away: the change is queued, and the old text is not found."""
