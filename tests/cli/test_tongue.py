@@ -131,7 +131,7 @@ def test_an_import_and_an_export_are_told_in_chinese(chinese, tmp_path):
     assert "无法读取：没有这个文件或目录。" in chinese("import", "无.jsonl", "--user", "a").err
     (tmp_path / "坏.jsonl").write_text("x\n", "utf-8")
     assert (
-        "line 1: 每行应为一个 UTF-8 编码的 JSON 对象。"
+        "第 1 行: 每行应为一个 UTF-8 编码的 JSON 对象。"
         in chinese("import", tmp_path / "坏.jsonl", "--user", "a").err
     )
 
