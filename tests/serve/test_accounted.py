@@ -185,6 +185,7 @@ HTTP_NOT = {
     "context.context": _SAYS,
     "context.found": _READS,
     "frames.linked": "a link is signed and kept nowhere; what is done behind it is noted",
+    "limit.limited": "a desktop alone has it, and it sets its value by the call of admin.changed",
     "sign.chosen": _BROWSER,
     "sign.opened": _BROWSER,
     "sign.left": _BROWSER,
