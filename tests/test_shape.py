@@ -29,6 +29,7 @@ BOUNDARIES = {
     "src/perdure/jobs/worker.py": "the worker's job boundary",
     "src/perdure/serve/guard.py": "the HTTP boundary",
     "src/perdure/recall/course.py": "the boundary of a part of an answer",
+    "src/perdure/control/hand.py": "of a thread that asks; raised again by who waits for it",
 }
 ROOMS_THAT_ARE_NONE = {"utils", "helpers", "manager", "service", "base", "impl", "common", "misc"}
 PUBLIC = {

@@ -15,11 +15,12 @@ from perdure import settings as deployment
 from perdure.control.audit import Audit
 from perdure.control.costs import Costs
 from perdure.control.export import export_lines
+from perdure.control.imported import Imported
 from perdure.control.items import Items
 from perdure.control.metrics import Metrics
 from perdure.control.preferences import UserPreferences
 from perdure.control.receipts import receipt
-from perdure.control.transfer import Imported, Importer
+from perdure.control.transfer import Importer
 from perdure.errors import DatabaseUnavailable, Misconfigured, Rejected, Unavailable
 from perdure.learn.capture import capture
 from perdure.observe import span

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from perdure import Memory, Message, Scope
-from perdure.control.transfer import counted
+from perdure.control.imported import counted
 from perdure.errors import Duplicate, NotFound, Rejected
 from perdure.ports import ItemFilter
 from perdure.settings import load

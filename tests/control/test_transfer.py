@@ -158,11 +158,12 @@ def test_many_lines_are_embedded_in_few_requests(home):
 
 
 @pytest.mark.spec("6")
-def test_a_memory_that_came_without_a_history_has_an_empty_one(memory):
+def test_a_memory_that_came_without_a_history_begins_with_its_import(memory):
     learn(memory, ann, [{"type": "memory", "content": "Lives in Bergen"}])
     (item,) = memory.items.list(ann)
 
-    assert memory.items.history(ann, item.id) == []
+    (entry,) = memory.items.history(ann, item.id)
+    assert (entry.operation, entry.after, entry.by) == ("create", "Lives in Bergen", "user")
     for stranger in (bo, Scope(user="ann", namespace="other")):
         with pytest.raises(NotFound):
             memory.items.history(stranger, item.id)

@@ -309,7 +309,7 @@ def test_a_changing_request_is_noted_in_its_commit(house, monkeypatch, name):
     )  # fmt: skip
 
 
-@pytest.mark.spec("9", "12")
+@pytest.mark.spec("9", "12.python")
 @pytest.mark.parametrize("name", PYTHON)
 def test_a_changing_call_is_noted_in_its_commit(house, monkeypatch, name):
     call = PYTHON[name]
@@ -358,7 +358,7 @@ class Ready:
         return give
 
 
-@pytest.mark.spec("9", "12")
+@pytest.mark.spec("9", "12.command_line")
 @pytest.mark.parametrize("name", CLI)
 def test_a_changing_command_is_noted_in_its_commit(house, monkeypatch, tmp_path, capfd, name):
     monkeypatch.setenv("PERDURE_EMBEDDER", "none")

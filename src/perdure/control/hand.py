@@ -18,7 +18,6 @@ from perdure.errors import (
     Erased,
     LimitReached,
     NotFound,
-    PerdureError,
     Rejected,
     Stale,
     Unavailable,
@@ -185,12 +184,12 @@ class Hand:
 
 def in_time(ask: Callable[[], Found], seconds: float) -> Found | None:
     """What an embedder answers within so long; None if it is late or away. It may end by itself."""
-    answered: Queue[Found | PerdureError] = Queue()
+    answered: Queue[Found | Exception] = Queue()
 
     def run() -> None:
         try:
             answered.put(ask())
-        except PerdureError as error:
+        except Exception as error:  # noqa: BLE001 - raised by who waits; nobody may any more
             answered.put(error)
 
     Thread(target=run, name="perdure-hand", daemon=True).start()
@@ -200,7 +199,7 @@ def in_time(ask: Callable[[], Found], seconds: float) -> Found | None:
         return None
     if isinstance(answer, Unavailable):
         return None
-    if isinstance(answer, PerdureError):
+    if isinstance(answer, Exception):
         raise answer
     return answer
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from perdure import text
 from perdure.control.hand import entry, room, unerased
+from perdure.control.imported import Imported
 from perdure.control.lines import (
     LineType,
     line_type,
@@ -50,27 +51,6 @@ from perdure.types import (
 
 Capture: TypeAlias = Callable[..., Receipt]
 """Captures one turn of a conversation, as `Memory.capture` does."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
-    """What became of one line, or would."""
-
-    line: int
-    type: LineType
-    outcome: str
-    """``captured`` (and will be learnt from), ``skipped`` (may not be kept), ``kept``, ``stored``,
-    ``set_aside`` (stored, and over the limit of active memories), or ``known`` already."""
-    receipt: Receipt | None = None
-    """Of the turn that this line ended."""
-
-
-def counted(reports: Iterable[Imported]) -> dict[str, dict[str, int]]:
-    """How many lines of each type came to what, in one look."""
-    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for report in reports:
-        found[report.type.value][report.outcome] += 1
-    return {kind: dict(outcomes) for kind, outcomes in found.items()}
 
 
 @dataclass(frozen=True, slots=True)

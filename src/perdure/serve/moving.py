@@ -10,8 +10,8 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Query
 from starlette.responses import StreamingResponse
 
+from perdure.control.imported import counted
 from perdure.control.json_lines import parsed, split
-from perdure.control.transfer import counted
 from perdure.serve.auth import Caller, Who
 from perdure.serve.door import Door
 from perdure.serve.items import OfUser
