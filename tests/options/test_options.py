@@ -218,7 +218,6 @@ UNTRIED = {
     "learn.bad_reply",
     "learn.context_chars",
     "learn.context_messages",
-    "learn.explicit_when_off",
     "learn.halvings",
     "learn.max_reply_tokens",
     "learn.message_chars",
