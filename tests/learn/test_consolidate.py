@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 import pytest
 
@@ -186,7 +187,11 @@ def test_a_model_that_keeps_failing_is_asked_after_growing_pauses_and_not_by_eve
         chat.close()
     [job] = promised(ann)
 
-    assert (job.state, len(asked)) == (JobState.DEAD, 1 + ann.policy.jobs.max_retry)
+    tries, pauses = 1 + ann.policy.jobs.max_retry, [b - a for a, b in pairwise(asked[:6])]
+    assert pauses == sorted(pauses)
+    again = timedelta(seconds=ann.policy.jobs.backoff_max_s)
+    assert asked[tries] - asked[tries - 1] >= again  # it was given up, and promised anew
+    assert (job.state, len(asked)) == (JobState.DEAD, 2 * tries)
     assert consolidated(ann) is None
     assert len(ann.memories()) == 40
 

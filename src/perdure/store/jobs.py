@@ -107,7 +107,7 @@ class SqlJobs(SqlLeases):
     def settle(self, promise: Promise, result: Mapping[str, Any], at: datetime) -> None:
         """Write a job that is done already; it is kept as long as others that are."""
         done = {"state": JobState.SUCCESS.value, "result": dict(result), "retry_count": 0}
-        times = {"next_retry_at": at, "updated_at": at, "span": None}
+        times = {"next_retry_at": None, "updated_at": at, "span": None}
         _PROMISE.write(self._connection, {**rows.promised(promise, at), **done, **times})
 
     def _named(self, row: Mapping[str, Any]) -> Job | None:

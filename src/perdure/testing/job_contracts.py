@@ -97,6 +97,19 @@ class JobStoreContract:
         first = self.claimed(database, 61)
         assert (first.key, first.retry_count) == ("1", 0)
 
+    def test_what_was_written_as_done_is_found_and_taken_by_nobody(
+        self, database: Database
+    ) -> None:
+        with database.begin() as tx:
+            tx.jobs.settle(promise(ANN, "k"), {"outcome": "skipped"}, NOW)
+        with database.read() as tx:
+            (job,) = tx.jobs.of(ANN, "trace-k")
+            assert (job.state, job.result) == (JobState.SUCCESS, {"outcome": "skipped"})
+            assert tx.jobs.overdue(later(60), TYPES) is None
+        assert self.claim(database, 60) is None
+        with database.begin() as tx:
+            assert tx.jobs.forget(later(60)) == 1
+
     def test_unordered_jobs_wait_for_nobody(self, database: Database) -> None:
         with database.begin() as tx:
             tx.jobs.promise(promise(ANN, "1"), NOW)
