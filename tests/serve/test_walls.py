@@ -77,8 +77,9 @@ def parts(asked):
 
 
 def needs(route):
-    """The permissions that a route declares."""
-    return [scope for one in parts(route.dependant) for scope in one.own_oauth_scopes or ()]
+    """The permissions that a route declares, each once whatever depends on it."""
+    every = (scope for one in parts(route.dependant) for scope in one.own_oauth_scopes or ())
+    return list(dict.fromkeys(every))
 
 
 @pytest.mark.spec("6")
