@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 import json
+import logging
 from itertools import count
 
 import pytest
+import structlog
 import typer
 from fastapi.routing import iter_route_contexts
 from starlette.testclient import TestClient
@@ -358,8 +360,18 @@ class Ready:
         return give
 
 
+@pytest.fixture
+def _logs_as_before():
+    """Commands say where logs go; those that come after must not follow them."""
+    before = list(logging.getLogger().handlers)
+    yield
+    logging.getLogger().handlers[:] = before
+    structlog.reset_defaults()
+
+
 @pytest.mark.spec("9", "12.command_line")
 @pytest.mark.parametrize("name", CLI)
+@pytest.mark.usefixtures("_logs_as_before")
 def test_a_changing_command_is_noted_in_its_commit(house, monkeypatch, tmp_path, capfd, name):
     monkeypatch.setenv("PERDURE_EMBEDDER", "none")
     house.lines = tmp_path / "lines.jsonl"

@@ -206,7 +206,7 @@ def test_a_day_is_a_day_in_utc_wherever_the_host_stands(served, monkeypatch, zon
 
 
 WATCHED = """
-import socket, sys, threading
+import json, socket, sys
 before = socket.socket.connect
 def connect(self, address):
     if self.family != socket.AF_UNIX:
@@ -219,7 +219,12 @@ def getaddrinfo(host, *rest, **more):
     return lookup(host, *rest, **more)
 socket.getaddrinfo = getaddrinfo
 from perdure.cli import main
-main(sys.argv[1:])
+for words in json.loads(sys.argv[1]):
+    try:
+        main(words)
+    except SystemExit as ended:
+        if ended.code:
+            raise
 """
 
 
@@ -235,27 +240,27 @@ def test_nothing_is_called_but_what_is_configured(tmp_path):
     chat = tmp_path / "chat.jsonl"
     chat.write_text('{"conversation": "c", "role": "user", "content": "I moved to Bergen."}\n')
 
-    def calls(*words, **more):
+    def calls(*commands, **more):
+        """Whom these commands called, one after the other in one process."""
         done = subprocess.run(
-            [sys.executable, "-c", WATCHED, *words], env=os.environ | more, cwd=tmp_path,
-            capture_output=True, encoding="utf-8", check=False, timeout=60,
+            [sys.executable, "-c", WATCHED, json.dumps(commands)], env=os.environ | more,
+            cwd=tmp_path, capture_output=True, encoding="utf-8", check=False, timeout=100,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         return {tuple(line.split()[1:]) for line in done.stderr.splitlines()
                 if line.startswith(("CONNECT", "LOOKUP"))}  # fmt: skip
 
-    commands: list[tuple[str, ...]] = [
-        ("import", str(chat), "--user", "ann"), ("recall", "ann", "Bergen?"), ("items", "ann"),
-        ("export", "ann"), ("worker", "--once"), ("doctor",),
-    ]  # fmt: skip
-    for words in commands:
-        assert calls(*words) == set()
+    took_in = ("import", str(chat), "--user", "ann")
+    assert calls(
+        took_in, ("recall", "ann", "Bergen?"), ("items", "ann"), ("export", "ann"),
+        ("worker", "--once"), ("doctor",),
+    ) == set()  # fmt: skip
     assert whom_a_service_calls(tmp_path) == set()
     with ModelServer(rule=lambda _: {"facts": []}) as server:
         port = server.base_url.rpartition(":")[2].partition("/")[0]
         chat.write_text('{"conversation": "d", "role": "user", "content": "I live in Oslo."}\n')
         called = calls(
-            "import", str(chat), "--user", "ann",
+            took_in,
             PERDURE_LLM_BASE_URL=server.base_url, PERDURE_LLM_MODEL="scripted",
         )  # fmt: skip
         more = whom_a_service_calls(
@@ -269,8 +274,9 @@ def test_nothing_is_called_but_what_is_configured(tmp_path):
 def whom_a_service_calls(folder, **more):
     """Whom a service called from its start to its end: a turn, an answer, the pages, figures."""
     service = subprocess.Popen(
-        [sys.executable, "-c", WATCHED, "serve", "--port", "0", "--json"], cwd=folder,
-        env=os.environ | more, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+        [sys.executable, "-c", WATCHED, json.dumps([["serve", "--port", "0", "--json"]])],
+        cwd=folder, env=os.environ | more, encoding="utf-8",
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     try:
         assert service.stdout is not None

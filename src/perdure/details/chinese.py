@@ -62,6 +62,7 @@ ZH: Mapping[str, str] = {
     "A key or value is blank or too long.": "有键或值为空白或太长。",
     "Expected a time.": "应为时间。",
     "Expected a time (ISO 8601).": "应为 ISO 8601 时间。",
+    "Expected a month, for example 2026-11.": "应为月份，例如 2026-11。",
     "Expected a time as in 2026-11-30T09:00:00+00:00.": (
         "应为形如 2026-11-30T09:00:00+00:00 的时间。"
     ),

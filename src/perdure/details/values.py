@@ -24,6 +24,7 @@ OF_VALUES: Mapping[str, str] = {
     "string_too_short": "May not be empty.",
     "string_too_long": "May have at most {limit} characters.",
     "too_short": "May not be empty.",
+    "string_pattern_mismatch": "Expected a month, for example 2026-11.",
     "int_type": _WHOLE,
     "int_parsing": _WHOLE,
     "int_from_float": _WHOLE,
