@@ -1,3 +1,5 @@
+"""A question for a time: what is of it comes first, and nothing of another time poses as it."""
+
 from __future__ import annotations
 
 from dataclasses import replace
