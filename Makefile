@@ -5,6 +5,8 @@ BIN := .venv/bin
 # Where the servers of `make services` are, for tests.
 -include .services/env
 export PERDURE_TEST_MARIADB PERDURE_TEST_POSTGRES PERDURE_TEST_MILVUS PERDURE_TEST_KAFKA
+# The suite starts many processes; without kept bytecode each would compile everything anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test lint types bench serve services services-stop lock docs clean
 

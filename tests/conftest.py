@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import socket
@@ -11,6 +12,7 @@ from datetime import UTC, datetime
 from itertools import count
 
 import pytest
+from fastapi.dependencies import models as dependencies
 from sqlalchemy import column, create_engine, delete, insert, inspect, make_url, table, text
 from structlog._base import BoundLoggerBase
 
@@ -29,6 +31,7 @@ SERVERS = {
 DATABASES = ("sqlite", *SERVERS)
 TABLES = [*metadata.sorted_tables, words]
 PATIENT_MS = {"vector_ms": 20_000, "arm_ms": 20_000, "deadline_ms": 40_000}
+FASTAPI_SAW = [it for it in vars(dependencies).values() if hasattr(it, "cache_clear")]
 UNLIKE_OURS = {"mariadb": " CHARACTER SET latin1"}  # what a database is by itself may not matter
 
 
@@ -49,6 +52,20 @@ def _no_settings_of_this_machine(monkeypatch, tmp_path):
         if name.startswith("PERDURE_") and name != "PERDURE_TEST_STRICT":
             monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
+
+
+def pytest_collection_finish():
+    """What lives as long as the suite is not looked through again by each collection of garbage."""
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _services_are_let_go():
+    """FastAPI remembers what it saw of thousands of functions, and each holds its whole app."""
+    yield
+    for seen in FASTAPI_SAW:
+        seen.cache_clear()
 
 
 @pytest.fixture(scope="session")

@@ -9,16 +9,17 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import count
 from pathlib import Path
+from typing import NamedTuple
 
 import httpx
 import pytest
 from sqlalchemy import create_engine, make_url, text
 
 from perdure.policy import ASSISTANT
-from perdure.store import postgres
+from perdure.store import postgres, sqlite
 from perdure.testing.model_server import Fault, ModelReply, ModelServer
 
 ANN = {"user_id": "ann"}
@@ -28,6 +29,7 @@ HANGS = 50  # one in so many calls of the model
 MOST_S = 20.0  # a bound on every wait, on a machine that does much else
 GROWTH = 5  # threads or files that may come and go
 MORE_MB = 8.0  # what the allocator may keep of a half as long as the one before
+KEPT = {"sqlite": sqlite._CONNECTIONS, "postgres": postgres._CONNECTIONS}
 SETTINGS = {
     "PERDURE_EMBEDDER": "openai",
     "PERDURE_EMBEDDING_MODEL": "scripted",
@@ -39,12 +41,22 @@ SETTINGS = {
 }
 
 
+class Held(NamedTuple):
+    """A pool keeps as many connections as were ever wanted at once: they have a bound instead."""
+
+    threads: int
+    connections: int
+    files: int  # sockets among them, without those of the connections
+    memory: float  # MB
+
+
 class Service:
     """A real `perdure serve`, a client of it, and what its process holds."""
 
-    def __init__(self, process, where):
+    def __init__(self, process, where, url):
         self.pid = process.pid
         self.where = where
+        self.url = make_url(url)
         self.numbers = count()
 
     def load(self, requests, meanwhile=lambda _: None):
@@ -77,26 +89,34 @@ class Service:
         return +found
 
     def held(self):
-        """Threads, open files (sockets among them) and memory in MB, as Linux counts them."""
+        """What the process holds, as Linux counts it."""
         folder = Path(f"/proc/{self.pid}")
         lines = dict(
             line.split(":", 1) for line in (folder / "status").read_text("utf-8").splitlines()
         )
-        return (
-            int(lines["Threads"]),
-            len(os.listdir(folder / "fd")),  # noqa: PTH208 - names are enough
-            int(lines["VmRSS"].split()[0]) / 1024,
+        files = opened(folder / "fd")
+        if self.url.drivername == "sqlite":
+            database = [name for name in files if name.startswith(str(self.url.database))]
+            connections = database.count(str(self.url.database))
+        else:
+            database = connected(self.url)
+            connections = len(database)
+        return Held(
+            threads=int(lines["Threads"]),
+            connections=connections,
+            files=len(files) - len(database),
+            memory=int(lines["VmRSS"].split()[0]) / 1024,
         )
 
     def level(self, before):
-        """Threads and files once they are as few as before; what is held at most by then."""
+        """What is held once threads and files are as few as before, or after a while."""
         until = time.monotonic() + MOST_S
         while True:
             httpx.get(f"{self.where}/memory/items", params=ANN, trust_env=False, timeout=MOST_S)
-            threads, files, memory = self.held()  # idle threads go when one is asked for
-            fewer = threads <= before[0] + GROWTH and files <= before[1] + GROWTH
+            held = self.held()  # idle threads go when one is asked for
+            fewer = held.threads <= before.threads + GROWTH and held.files <= before.files + GROWTH
             if fewer or time.monotonic() > until:
-                return threads, files, memory
+                return held
             time.sleep(0.1)
 
 
@@ -119,7 +139,7 @@ def loaded(tmp_path, patience):
             stack.callback(process.terminate)
             assert process.stdout is not None
             where = json.loads(process.stdout.readline())["url"]
-            return Service(process, f"{where}/api/v1")
+            return Service(process, f"{where}/api/v1", url)
 
         yield start
 
@@ -131,15 +151,24 @@ def awaited(so):
         time.sleep(0.01)
 
 
-def connections(url):
-    """How many the service has to the database that this URL names."""
+def opened(folder):
+    """What each open file of a process is; one that closes meanwhile is none."""
+    found = []
+    for file in folder.iterdir():
+        with suppress(FileNotFoundError):
+            found.append(str(file.readlink()))
+    return found
+
+
+def connected(url):
+    """The connections to the database that this URL names, but for the one that asks."""
     engine = create_engine(url)
     asked = text(
-        "SELECT count(*) FROM pg_stat_activity"
+        "SELECT pid FROM pg_stat_activity"
         " WHERE datname = current_database() AND pid <> pg_backend_pid()"
     )
     with engine.connect() as connection:
-        found = connection.execute(asked).scalar_one()
+        found = connection.execute(asked).scalars().all()
     engine.dispose()
     return found
 
@@ -176,12 +205,11 @@ def test_threads_sockets_and_memory_stay_level_whatever_hangs_and_whatever_is_cu
     second = service.load(HALF, cut)
     assert set(first + second) == {200, 201, "by words"} | ({503} if line else set())
     assert {200, 201} <= set(service.load(HALF // 4)) <= {200, 201, "by words"}  # the same process
-    threads, files, memory = service.level(half)
-    assert threads <= half[0] + GROWTH
-    assert files <= half[1] + GROWTH
-    assert memory <= half[2] + MORE_MB
-    if line is not None:
-        assert connections(url) <= 2 * postgres._CONNECTIONS
+    end = service.level(half)
+    assert end.threads <= half.threads + GROWTH
+    assert end.files <= half.files + GROWTH
+    assert end.memory <= half.memory + MORE_MB
+    assert end.connections <= 2 * KEPT[kind]
 
 
 @pytest.mark.spec("5", "6")

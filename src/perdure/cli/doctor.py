@@ -15,7 +15,6 @@ from perdure.cli.given import Given, Json, given
 from perdure.cli.say import told
 from perdure.errors import PerdureError, Unavailable
 from perdure.ports import Outside, Question
-from perdure.serve.auth import Callers
 from perdure.types import JobState
 from perdure.wiring import Parts, is_file
 
@@ -187,6 +186,8 @@ def _reaches(parts: Parts) -> str | None:
 
 
 def _keys(parts: Parts) -> Finding:
+    from perdure.serve.auth import Callers  # noqa: PLC0415 - slow to import; see `run`
+
     settings = parts.settings
     try:
         if not Callers.of(settings, parts.keys).open:
