@@ -75,13 +75,20 @@ def recalled(api):
     return reply, time.monotonic() - start
 
 
+def remembered(api):
+    """See that it answers; a machine that stands still for a moment may miss a deadline."""
+    until = time.monotonic() + 30
+    while "tea" not in (reply := recalled(api)[0]).text and time.monotonic() < until:
+        time.sleep(0.05)
+    assert "tea" in reply.json()["text"]
+
+
 @pytest.mark.spec("4.10", "6")
 @pytest.mark.case("OPS-05")
 def test_recall_with_a_stored_key_answers_in_time_while_the_database_hangs(service):
     """One after the other, many at once, and with a key that nobody has; then as before."""
     service.post("/memory/items", json=ANN | {"content": "Likes tea.", "kind": "preference"})
-    before, _ = recalled(service)
-    assert "tea" in before.json()["text"]
+    remembered(service)
     with service.hangs():
         with ThreadPoolExecutor(12) as many:
             told = list(many.map(recalled, [service] * 12))
@@ -93,7 +100,4 @@ def test_recall_with_a_stored_key_answers_in_time_while_the_database_hangs(servi
         unknown, took = recalled(service)
         assert (unknown.status_code, took < MOST_S) == (503, True)
         service.headers["Authorization"] = service.headers["Authorization"][:-1]
-    until = time.monotonic() + 30
-    while "tea" not in (after := recalled(service)[0]).text and time.monotonic() < until:
-        time.sleep(0.05)
-    assert "tea" in after.json()["text"]
+    remembered(service)
