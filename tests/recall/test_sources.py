@@ -153,7 +153,7 @@ def test_a_search_that_hangs_still_says_what_is_pinned(world):
 
     world.refit(index=Hanging())
     answer = world.asks(
-        "peanuts?", policy=ASSISTANT.but(search=ASSISTANT.search.but(deadline_ms=150))
+        "peanuts?", policy=ASSISTANT.but(search=ASSISTANT.search.but(deadline_ms=600))
     )
     go.set()
 
@@ -187,7 +187,7 @@ def test_each_arm_that_hangs_is_left_out_alone_and_the_answer_comes_in_time(worl
              switches=known.switches),
     )  # fmt: skip
     policy = ASSISTANT.but(
-        search=ASSISTANT.search.but(arm_ms=100, episodes=True),
+        search=ASSISTANT.search.but(arm_ms=400, episodes=True),
         budget=ASSISTANT.budget.but(episodes=1),
         episodes=ASSISTANT.episodes.but(floor=0.1),
     )
@@ -197,7 +197,7 @@ def test_each_arm_that_hangs_is_left_out_alone_and_the_answer_comes_in_time(worl
     took = time.perf_counter() - start
     go.set()
 
-    assert took < 0.7
+    assert took < 5
     assert world.parts(answer) == [(part, "SEARCH_LATE")]
     assert set(world.said(answer)) == {"Is allergic to peanuts", "Orders coffee beans from Oslo"}
     assert bool(answer.episodes) == (part != "episodes")

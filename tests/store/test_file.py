@@ -679,7 +679,7 @@ def test_while_another_process_writes_a_writer_waits_and_a_reader_answers(desk):
         desk.file.touch()  # so that there is something to look at
         started = time.monotonic()
         assert desk.contents() == ["Lives in Bergen"]
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < 10
         thread_says = []
 
         def write():

