@@ -24,7 +24,7 @@ def client(process):
 
 
 def settled(api, trace):
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while time.monotonic() < until:
         receipt = api.get(f"/captures/{trace}", params={"user_id": "ann"}).json()
         if receipt["state"] == "learnt":
@@ -104,7 +104,7 @@ def test_a_service_whose_worker_was_killed_says_that_jobs_are_late(started):
 
 def readiness(api, jobs):
     """What the whole is, and why, once its jobs are so."""
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while time.monotonic() < until:
         told = api.get("/health/ready").json()
         if told["parts"]["jobs"]["state"] == jobs:
@@ -134,7 +134,7 @@ def test_what_a_worker_counts_is_read_from_the_worker(started, perdure):
     assert "works on no jobs" in page.text
 
     done = 'perdure_jobs_total{outcome="success",type="extract"} 1.0'
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while done not in (read := httpx.get(where, trust_env=False).text):
         assert time.monotonic() < until, read
         time.sleep(0.05)

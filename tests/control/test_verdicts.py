@@ -332,7 +332,7 @@ def test_uses_are_written_a_little_later_where_no_worker_runs(home):
     home = home()
     item = learnt(home)
     home.memory.recall(ann, "Where do I live?")
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while not home.items.get(ann, item.id).use_count and time.monotonic() < until:
         time.sleep(0.02)
     assert home.items.get(ann, item.id).use_count == 1

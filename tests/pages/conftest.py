@@ -147,7 +147,7 @@ class Service:
             ],
         }
         taken = self.api.post("/conversations/chat-1/turns", json=body).json()
-        until = time.monotonic() + 30
+        until = time.monotonic() + 60
         while taken["state"] not in ("learnt", "skipped", "dead") and time.monotonic() < until:
             time.sleep(0.05)
             path = f"/captures/{taken['trace']}"

@@ -88,7 +88,7 @@ def settled(api):
     """Waits for the receipt of a capture to which nothing more will happen."""
 
     def wait(user, trace):
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         while True:
             receipt = api.get(f"/captures/{trace}", params={"user_id": user}).json()
             if receipt["state"] in ("learnt", "skipped", "dead") or time.monotonic() > until:

@@ -88,7 +88,7 @@ def test_a_full_disk_is_told_without_the_file_or_the_statement(api):
 
 def ended(api, trace):
     """The receipt once nothing more happens to it."""
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while True:
         receipt = api.get(f"/captures/{trace}", params=ANN).json()
         if receipt["state"] in ("learnt", "dead") or time.monotonic() > until:

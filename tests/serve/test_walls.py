@@ -227,7 +227,7 @@ def test_a_revoked_key_opens_nothing_from_the_next_request_on(served):
     bearer = {"Authorization": f"Bearer {secret}"}
     where = {"url": "/memory/items", "params": {"user_id": "ann"}}
     assert api.get(**where, headers=bearer).status_code == 200
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while keys.list("shop")[0].last_used_at is None and time.monotonic() < until:
         time.sleep(0.01)
     assert keys.list("shop")[0].last_used_at is not None
