@@ -30,7 +30,10 @@ SERVERS = {
 }
 DATABASES = ("sqlite", *SERVERS)
 TABLES = [*metadata.sorted_tables, words]
-PATIENT_MS = {"vector_ms": 20_000, "arm_ms": 20_000, "deadline_ms": 40_000}
+PATIENT = {
+    "search": {"vector_ms": 20_000, "arm_ms": 20_000, "deadline_ms": 40_000},
+    "database": {"key_s": 40.0},
+}
 FASTAPI_SAW = [it for it in vars(dependencies).values() if hasattr(it, "cache_clear")]
 UNLIKE_OURS = {"mariadb": " CHARACTER SET latin1"}  # what a database is by itself may not matter
 
@@ -71,23 +74,32 @@ def _services_are_let_go():
 @pytest.fixture(scope="session")
 def patience():
     """For processes of their own."""
-    return {f"PERDURE_POLICY__SEARCH__{knob.upper()}": str(ms) for knob, ms in PATIENT_MS.items()}
+    return {
+        f"PERDURE_POLICY__{group}__{knob}".upper(): str(number)
+        for group, numbers in PATIENT.items()
+        for knob, number in numbers.items()
+    }
 
 
 @pytest.fixture(autouse=True)
-def _recall_does_not_hurry(_no_settings_of_this_machine, request, patience, monkeypatch):
+def _nothing_hurries(_no_settings_of_this_machine, request, patience, monkeypatch):
     """A machine that stands still for a second fails no test; one about hurry says how much."""
     if request.node.get_closest_marker("hurries"):
         yield
         return
-    hurried = [(preset.search, knob) for preset in PRESETS.values() for knob in PATIENT_MS]
-    numbers = [getattr(*one) for one in hurried]
-    for group, knob in hurried:
-        object.__setattr__(group, knob, PATIENT_MS[knob])
+    hurried = [
+        (getattr(preset, group), knob, number)
+        for preset in PRESETS.values()
+        for group, numbers in PATIENT.items()
+        for knob, number in numbers.items()
+    ]
+    before = [getattr(group, knob) for group, knob, _ in hurried]
+    for group, knob, number in hurried:
+        object.__setattr__(group, knob, number)
     for name, value in patience.items():
         monkeypatch.setenv(name, value)
     yield
-    for (group, knob), number in zip(hurried, numbers, strict=True):
+    for (group, knob, _), number in zip(hurried, before, strict=True):
         object.__setattr__(group, knob, number)
 
 
