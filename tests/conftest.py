@@ -30,7 +30,7 @@ SERVERS = {
 }
 DATABASES = ("sqlite", *SERVERS)
 TABLES = [*metadata.sorted_tables, words]
-PATIENT = {
+PATIENT: dict[str, dict[str, float]] = {
     "search": {"vector_ms": 20_000, "arm_ms": 20_000, "deadline_ms": 40_000},
     "database": {"key_s": 40.0},
 }
