@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import socket
 import threading
@@ -92,6 +93,7 @@ def serve(
             )
             where = f"http://{_shown(settings.host)}:{listener.getsockname()[1]}"
             link = _first_link(memory, where) if loopback(settings.host) else None
+            gc.freeze()  # what was loaded stays; no collection of garbage has to look through it
             _tell(where, link, json=json)
             with _ended_by_signals():  # uvicorn raises the signal that ended it once more
                 uvicorn.Server(config).run(sockets=[listener])
@@ -168,6 +170,7 @@ def worker(
                 say.console().print(say.told("Jobs done: {count}.", count=done))
             return
         memory.start()
+        gc.freeze()  # as in `serve`
         say.note(say.told("The worker runs. Ctrl-C or SIGTERM ends it."))
         stop.wait()
 
