@@ -140,3 +140,9 @@ def test_an_error_says_where_and_what_and_nothing_else(perdure):
         "perdure: database_url: Known are sqlite+pysqlite, mariadb+pymysql, mysql+pymysql, "
         "postgresql+psycopg.\n"
     )
+
+
+@pytest.mark.parametrize("heavy", ["fastapi", "uvicorn", "jwt", "openai"])
+def test_a_command_that_serves_nobody_does_not_wait_for_what_serving_loads(heavy):
+    looks = f"import sys, perdure.cli; sys.exit({heavy!r} in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", looks], check=False).returncode == 0

@@ -214,4 +214,4 @@ def test_the_search_stays_quick_on_endless_repetition(part):
     started = time.perf_counter()
     has_secret(part * 3_000)
 
-    assert time.perf_counter() - started < 5
+    assert time.perf_counter() - started < 2.0

@@ -239,5 +239,5 @@ def test_a_request_for_which_no_connection_is_left_is_told_to_come_again(kind, p
         ):
             assert (reply.status_code, reply.json()["code"]) == (503, "database_unavailable")
             assert int(reply.headers["retry-after"]) > 0
-        assert time.monotonic() - began < MOST_S
+        assert time.monotonic() - began < 20  # less than one alone waits by default
     assert api.get("/memory/items", params=ANN).json()["total"] == 1
